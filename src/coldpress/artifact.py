@@ -1,0 +1,83 @@
+"""The artifact: the folder that `build` writes and everything downstream takes."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coldpress.errors import ArtifactError
+
+MANIFEST = "coldpress.json"
+MEASURED = "measured.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """An artifact on disk. `manifest` is the content of its coldpress.json."""
+
+    path: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "Artifact":
+        folder = Path(path)
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ArtifactError(
+                f"{folder} has no {MANIFEST}: not an artifact. Make one with: coldpress build MODEL --out {folder}"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise ArtifactError(f"{folder / MANIFEST} cannot be read: {error}; build the artifact again") from None
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            found = manifest.get("format") if isinstance(manifest, dict) else None
+            raise ArtifactError(
+                f"{folder / MANIFEST} has format {found!r}; this coldpress reads format {FORMAT}: build it again"
+            )
+        return cls(folder, manifest)
+
+    @property
+    def name(self) -> str:
+        return str(self.manifest["name"])
+
+    @property
+    def function_folder(self) -> Path:
+        return self.path / "function"
+
+    @property
+    def zip(self) -> Path | None:
+        path = self.path / "function.zip"
+        return path if path.exists() else None
+
+    def function(self) -> Callable[[object], Any]:
+        """The function, in this process: give it an event, get its answer."""
+        from coldpress_runtime.function import Function
+
+        return Function(str(self.function_folder)).call
+
+    def changed_files(self) -> list[str]:
+        """Files that are not what the manifest says: changed, missing, or added by somebody."""
+        listed: dict[str, str] = self.manifest["files"]
+        there = file_hashes(self.path)
+        return sorted(name for name in listed.keys() | there.keys() if listed.get(name) != there.get(name))
+
+
+def file_hashes(root: Path) -> dict[str, str]:
+    """sha256 of the function's files and of its packages, by path from the artifact's root."""
+    paths = [path for path in (root / "function").rglob("*") if path.is_file()]
+    zipped = root / "function.zip"
+    if zipped.exists():
+        paths.append(zipped)
+    hashes = {}
+    for path in sorted(paths):
+        with path.open("rb") as file:
+            hashes[path.relative_to(root).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
+    return hashes
+
+
+def folder_bytes(root: Path) -> int:
+    return sum(path.stat().st_size for path in root.rglob("*") if path.is_file())

@@ -1,0 +1,82 @@
+"""From a model to an artifact: the stages in their order."""
+
+import os
+import platform
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from coldpress.artifact import Artifact
+from coldpress.errors import MissingExtra, UsageError
+from coldpress.progress import Progress, Silent
+from coldpress.target import replacing
+
+PACKAGES = ("zip", "none")
+ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+def build(
+    model: Any,
+    *,
+    out: str | os.PathLike[str],
+    name: str | None = None,
+    precision: str = "int8",
+    pooling: str | None = None,
+    max_tokens: int | None = None,
+    max_drift: float | None = None,
+    revision: str | None = None,
+    tokenizer: Any = None,
+    package: str = "zip",
+    progress: Progress | None = None,
+) -> Artifact:
+    """Press `model` into the artifact folder `out`.
+
+    `model` is a folder, a hub id, `demo:minilm`, a sentence-transformers object, or a transformers
+    model with its `tokenizer`. What is None is decided by the model itself.
+    """
+    _need_export()
+    from coldpress import intake
+    from coldpress.manifest import write_manifest
+    from coldpress.optimize import PRECISIONS, optimize
+    from coldpress.package.function import make_function
+    from coldpress.package.zip import write_zip
+    from coldpress.verify import verify
+
+    _one_of("precision", precision, PRECISIONS)
+    _one_of("package", package, PACKAGES)
+    show = progress or Silent()
+    options = intake.Options(name, pooling, max_tokens, revision, tokenizer)
+    with replacing(Path(out)) as staging, ExitStack() as stack:
+        with show.stage("intake") as say:
+            source = stack.enter_context(intake.find(model, options))
+            say(f"{source.origin}: {source.kind} {source.architecture}, {source.weights_bytes / 1e6:.1f} MB of weights")
+        work = staging / ".work"
+        work.mkdir()
+        with show.stage("optimize") as say:
+            candidate = optimize(source, precision, work, say)
+        with show.stage("package") as say:
+            tree = make_function(source, candidate, staging / "function")
+            say(f"function for {ARCHITECTURES[platform.machine().lower()]}, bytecode for {', '.join(tree.pythons)}")
+        with show.stage("verify") as say:
+            verdict = verify(source, tree.root, precision, max_drift)
+            say(f"drift {verdict.drift.total:.4f} on {verdict.drift.samples} samples, limit {verdict.limit}")
+            verdict.enforce(precision)
+        if package == "zip":
+            with show.stage("zip") as say:
+                size = write_zip(tree.root, staging / "function.zip", say)
+                say(f"function.zip, {size / 1e6:.1f} MB")
+        write_manifest(staging, source, candidate, tree, verdict)
+    return Artifact.open(out)
+
+
+def _one_of(flag: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"--{flag} is {value!r}; it can be: {', '.join(allowed)}")
+
+
+def _need_export() -> None:
+    from importlib.util import find_spec
+
+    for module in ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "tokenizers", "safetensors"):
+        if find_spec(module) is None:
+            raise MissingExtra("export", module, "building")

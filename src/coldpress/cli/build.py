@@ -1,0 +1,66 @@
+"""coldpress build"""
+
+import json
+from pathlib import Path
+
+import click
+
+from coldpress.artifact import Artifact
+
+
+@click.command()
+@click.argument("model")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write the artifact to.")
+@click.option("--name", help="Name of the function. Default: the model's own.")
+@click.option("--precision", type=click.Choice(["int8", "fp16", "fp32"]), default="int8", show_default=True)
+@click.option("--pooling", metavar="MODE", help="mean, cls, max, … or none for a vector per token. Default: the model's.")
+@click.option("--max-tokens", type=int, help="Longest text that counts, in tokens. Default: the model's.")
+@click.option("--max-drift", type=float, help="How far int8 answers may drift from the original's.  [default: 0.15]")
+@click.option("--revision", help="Commit, tag or branch of a hub model.")
+@click.option("--package", type=click.Choice(["zip", "none"]), default="zip", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the manifest instead of the artifact's path.")
+def build(
+    model: str,
+    out: Path,
+    name: str | None,
+    precision: str,
+    pooling: str | None,
+    max_tokens: int | None,
+    max_drift: float | None,
+    revision: str | None,
+    package: str,
+    as_json: bool,
+) -> None:
+    """Press MODEL into an artifact: exported, quantized, verified, packed.
+
+    MODEL is a folder (Hugging Face or sentence-transformers), a hub id, or demo:minilm.
+
+    \b
+    Examples:
+      coldpress build demo:minilm --out out
+      coldpress build BAAI/bge-small-en-v1.5 --out bge --precision fp16
+      coldpress build ./my-model --out mine --pooling cls --max-tokens 128
+    """
+    import coldpress
+    from coldpress.cli.show import artifact_table, stderr
+    from coldpress.progress import Shown
+
+    artifact = coldpress.build(
+        model,
+        out=out,
+        name=name,
+        precision=precision,
+        pooling=pooling,
+        max_tokens=max_tokens,
+        max_drift=max_drift,
+        revision=revision,
+        package=package,
+        progress=Shown(stderr()),
+    )
+    _result(artifact, as_json)
+    stderr().print(artifact_table(artifact))
+    stderr().print(f"next: coldpress invoke {out} --data '{{\"text\": \"hi\"}}'", highlight=False, markup=False)
+
+
+def _result(artifact: Artifact, as_json: bool) -> None:
+    click.echo(json.dumps(artifact.manifest) if as_json else str(artifact.path))

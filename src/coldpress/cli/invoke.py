@@ -1,0 +1,55 @@
+"""coldpress invoke"""
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("artifact", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--data", help="The event, as JSON.")
+@click.option("--event", "event_file", type=click.Path(path_type=Path), help="A file that holds the event; - for stdin.")
+@click.option("--memory", type=click.IntRange(128, 10240), default=1769, show_default=True, help="MB; 1769 buy one vCPU.")
+@click.option("--timeout", type=click.FloatRange(0.1, 900), default=30.0, show_default=True, help="Seconds.")
+def invoke(artifact: Path, data: str | None, event_file: Path | None, memory: int, timeout: float) -> None:
+    """Start the function in DIR as Lambda would, send it one event, print its answer.
+
+    The answer goes to standard output; duration, init duration and peak memory to standard error.
+
+    \b
+    Examples:
+      coldpress invoke out --data '{"text": "hi"}'
+      coldpress invoke out --event events/function_url.json
+    """
+    from coldpress.artifact import Artifact
+    from coldpress.emulate.sandbox import Sandbox
+    from coldpress.errors import FunctionError, UsageError
+
+    if (data is None) == (event_file is None):
+        raise UsageError("give the event either as --data '{\"text\": \"hi\"}' or as --event FILE")
+    event = data.encode() if data is not None else _read(event_file)
+    root = Artifact.open(artifact).function_folder
+    with Sandbox(root, memory_mb=memory, timeout=timeout) as sandbox:
+        answer = sandbox.invoke(event)
+        log = sandbox.log()
+    sys.stdout.buffer.write(answer.body + b"\n")
+    sys.stdout.flush()
+    click.echo(log, err=True, nl=False)
+    click.echo(
+        f"duration {answer.duration_ms:.1f} ms, init {answer.init_ms:.1f} ms, peak memory {answer.peak_mb:.1f} MB",
+        err=True,
+    )
+    if not answer.ok:
+        raise FunctionError("the function reported an error; its log is above")
+
+
+def _read(path: Path | None) -> bytes:
+    from coldpress.errors import UsageError
+
+    if path is None or str(path) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"--event {path} cannot be read: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""Emulate: run a function on this machine as Lambda would."""

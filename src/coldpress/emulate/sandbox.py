@@ -1,0 +1,159 @@
+"""A sandbox: one process, one invocation at a time, in an environment like Lambda's."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty
+from types import TracebackType
+from typing import IO, TypeVar
+
+from coldpress.emulate.runtime_api import InitFailed, Outcome, Ready, RuntimeApi
+from coldpress.errors import FunctionError
+
+INIT_TIMEOUT = 10.0
+_POLL = 0.02
+
+_Told = TypeVar("_Told", Ready, Outcome)
+
+
+@dataclass(frozen=True)
+class Invoked:
+    """One answered invocation, with what Lambda's REPORT line would say of it."""
+
+    ok: bool
+    body: bytes
+    duration_ms: float
+    #: only of the first invocation: process start until the function asked for work
+    init_ms: float | None
+    peak_mb: float
+
+
+class Sandbox:
+    """Runs the `bootstrap` in `root`. Starts when entered, is killed when left."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        memory_mb: int = 1769,
+        timeout: float = 30.0,
+        env: dict[str, str] | None = None,
+        python: str | None = None,
+    ) -> None:
+        self._root = root.resolve()
+        self._memory = memory_mb
+        self._timeout = timeout
+        self._env = env or {}
+        # What a managed runtime hands to its exec wrapper; a virtual environment's own start is slower.
+        self._python = python or getattr(sys, "_base_executable", sys.executable)
+        self._init_ms: float | None = None
+        self._api: RuntimeApi
+        self._process: subprocess.Popen[bytes]
+        self._log: IO[bytes]
+
+    def __enter__(self) -> "Sandbox":
+        bootstrap = self._root / "bootstrap"
+        if not os.access(bootstrap, os.X_OK):
+            raise FunctionError(f"{self._root} has no executable file called bootstrap; build the artifact again")
+        self._api = RuntimeApi()
+        self._log = tempfile.TemporaryFile()
+        self._started = time.monotonic()
+        self._process = subprocess.Popen(
+            [str(bootstrap), self._python],
+            cwd=self._root,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._api.close()
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._log.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def log(self) -> str:
+        """What the function wrote to its standard output and error so far."""
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")
+
+    def invoke(self, event: bytes) -> Invoked:
+        """Hand over one event and wait for its answer; an error that the function reports is an answer too."""
+        first = self._init_ms is None
+        if first:
+            self._init_ms = (self._wait(INIT_TIMEOUT, "init", Ready).at - self._started) * 1000
+        self._api.give(str(uuid.uuid4()), event, self._timeout)
+        outcome = self._wait(self._timeout, "the invocation", Outcome)
+        return Invoked(
+            ok=outcome.ok,
+            body=outcome.body,
+            duration_ms=(outcome.done - outcome.taken) * 1000,
+            init_ms=self._init_ms if first else None,
+            peak_mb=self._peak_mb(),
+        )
+
+    def _wait(self, seconds: float, what: str, kind: type[_Told]) -> _Told:
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                told = self._api.told.get(timeout=_POLL)
+            except Empty:
+                told = None
+            if isinstance(told, kind):
+                return told
+            if isinstance(told, InitFailed):
+                raise FunctionError(f"the function could not be loaded: {told.body.decode(errors='replace')}")
+            if told is None and self._process.poll() is not None:
+                raise FunctionError(
+                    f"the function's process ended with {_ending(self._process.returncode)} during {what}. "
+                    f"Its log:\n{self.log().strip()[-2000:]}"
+                )
+            if time.monotonic() > deadline:
+                raise FunctionError(f"{what} took longer than {seconds:g} s; allow more with --timeout")
+
+    def _peak_mb(self) -> float:
+        try:
+            status = Path(f"/proc/{self.pid}/status").read_text()
+        except OSError:
+            return 0.0
+        return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "PATH": "/usr/local/bin:/usr/bin/:/bin:/opt/bin",
+            "LANG": "en_US.UTF-8",
+            "TZ": ":UTC",
+            "LAMBDA_TASK_ROOT": str(self._root),
+            "LAMBDA_RUNTIME_DIR": "/var/runtime",
+            "_HANDLER": "handler.lambda_handler",
+            "AWS_REGION": "us-east-1",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_LAMBDA_FUNCTION_NAME": "function",
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(self._memory),
+            "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+            "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/function",
+            "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+            "AWS_LAMBDA_RUNTIME_API": self._api.address,
+            **self._env,
+        }
+
+
+def _ending(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

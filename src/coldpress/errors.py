@@ -1,0 +1,63 @@
+"""All errors that coldpress raises on purpose. Every message says what, the value, the limit, the next step.
+
+ColdpressError
+├── UsageError           the command was used wrongly (exit code 2)
+├── MissingExtra         an optional part is not installed; the message has the install line
+├── IntakeError
+│   ├── ModelNotFound    there is no such model
+│   └── UnsupportedModel the model is there, and cannot be pressed as asked
+├── ExportError          PyTorch could not turn the model into a graph
+├── DriftError           the pressed model's answers are too far from the original's
+├── TargetError          the folder to write to cannot be used
+├── ArtifactError        a folder is not an artifact, or one that another version made
+└── FunctionError        the function did not answer: it crashed, timed out, or refused to start
+"""
+
+
+class ColdpressError(Exception):
+    """The root. `exit_code` is what the command line ends with."""
+
+    exit_code = 1
+
+
+class UsageError(ColdpressError):
+    exit_code = 2
+
+
+class MissingExtra(ColdpressError):
+    def __init__(self, extra: str, module: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs {module}, which is not installed: pip install 'coldpress[{extra}]'"
+        )
+
+
+class IntakeError(ColdpressError):
+    pass
+
+
+class ModelNotFound(IntakeError):
+    pass
+
+
+class UnsupportedModel(IntakeError):
+    pass
+
+
+class ExportError(ColdpressError):
+    pass
+
+
+class DriftError(ColdpressError):
+    pass
+
+
+class TargetError(ColdpressError):
+    pass
+
+
+class ArtifactError(ColdpressError):
+    pass
+
+
+class FunctionError(ColdpressError):
+    pass

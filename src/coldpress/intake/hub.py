@@ -1,0 +1,33 @@
+"""Hugging Face's hub: fetch a model's files, and only those that are data."""
+
+from pathlib import Path
+
+from coldpress.errors import MissingExtra, ModelNotFound
+
+# Weights come as safetensors; pickles stay where they are.
+DATA_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*/*.json", "*/*.safetensors"]
+
+
+def download(model: str, revision: str | None) -> tuple[Path, str]:
+    """The folder that holds `model`, from the cache or from the hub, and its exact origin."""
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    except ImportError:
+        raise MissingExtra("export", "huggingface_hub", f"fetching {model} from the hub") from None
+    at = f"{model}@{revision}" if revision else model
+    try:
+        folder = Path(snapshot_download(model, revision=revision, allow_patterns=DATA_FILES))
+    except RepositoryNotFoundError:
+        raise ModelNotFound(
+            f"neither a folder nor a model on the hub is called {model!r} "
+            "(a private one needs `hf auth login` first)"
+        ) from None
+    except LocalEntryNotFoundError:
+        raise ModelNotFound(
+            f"{at} is not in the hub's cache and the hub cannot be reached: "
+            "check the network, unset HF_HUB_OFFLINE, or give a folder"
+        ) from None
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        raise ModelNotFound(f"{at} could not be fetched from the hub: {error}") from None
+    return folder, f"{model}@{folder.name}"

@@ -1,0 +1,70 @@
+"""The original model with pooling and normalization on top: what is exported, and what is the truth."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from coldpress.errors import UnsupportedModel
+from coldpress.intake.source import Source
+
+
+class Encoder(nn.Module):
+    """Token ids and a mask in, one vector per text out (or one per token, without pooling)."""
+
+    def __init__(self, model: nn.Module, pooling: tuple[str, ...], normalize: bool) -> None:
+        super().__init__()
+        self.model = model
+        self.pooling = pooling
+        self.normalize = normalize
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        hidden: Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        if not self.pooling:
+            return hidden
+        pooled = torch.cat([_pool(mode, hidden, attention_mask) for mode in self.pooling], dim=-1)
+        return nn.functional.normalize(pooled, dim=-1) if self.normalize else pooled
+
+
+def _pool(mode: str, hidden: Tensor, attention_mask: Tensor) -> Tensor:
+    mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
+    if mode == "cls":
+        return hidden[:, 0]
+    if mode == "max":
+        return hidden.masked_fill(mask == 0, float("-inf")).amax(dim=1)
+    if mode == "lasttoken":
+        last = (attention_mask.sum(dim=1) - 1).clamp(min=0)
+        return hidden[torch.arange(hidden.shape[0]), last]
+    if mode == "weightedmean":
+        mask = mask * torch.arange(1, hidden.shape[1] + 1).to(hidden.dtype).view(1, -1, 1)
+    total = (hidden * mask).sum(dim=1)
+    length = mask.sum(dim=1).clamp(min=1e-9)
+    return total / (length.sqrt() if mode == "mean_sqrt_len_tokens" else length)
+
+
+def load_encoder(source: Source) -> Encoder:
+    """The model in fp32. Only safetensors are opened, and no code from the folder is run."""
+    from transformers import AutoModel
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        model: Any = AutoModel.from_pretrained(
+            source.folder,
+            dtype=torch.float32,
+            # One matrix product after another: what a graph optimizer understands best.
+            attn_implementation="eager",
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise UnsupportedModel(
+            f"transformers cannot open {source.folder} (model_type {source.architecture!r}): {error}"
+        ) from error
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise UnsupportedModel(
+            f"{source.architecture} is a sequence-to-sequence model; what can be pressed is a text encoder"
+        )
+    return Encoder(model, source.pooling, source.normalize).eval()

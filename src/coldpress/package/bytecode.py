@@ -1,0 +1,64 @@
+"""Bytecode of the runtime, made ahead: a sandbox cannot write it and should not spend its start on it.
+
+Bytecode belongs to one minor version of Python, so the function carries it for each one that is
+found here. It is of the unchecked kind: no time stamps to compare, no source to hash.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+
+# Runs inside each interpreter. The recorded file name is where the file will lie in Lambda.
+_COMPILE = """
+import importlib.util, os, py_compile, sys
+root = sys.argv[1]
+for folder, _, names in sorted(os.walk(root)):
+    for name in sorted(names):
+        if name.endswith(".py"):
+            path = os.path.join(folder, name)
+            shown = "/var/task/coldpress_runtime/" + os.path.relpath(path, root)
+            py_compile.compile(path, dfile=shown, doraise=True, quiet=1,
+                               invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+"""
+
+
+def interpreters() -> dict[str, str]:
+    """The Pythons on this machine, by minor version: this one, those on PATH, pyenv's."""
+    running = f"{sys.version_info.major}.{sys.version_info.minor}"
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    found = {running: sys.executable}
+    for version in VERSIONS:
+        managed = sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
+        # A pyenv shim on PATH may stand for no Python at all, so the real ones are asked first.
+        path = str(managed[-1]) if managed else shutil.which(f"python{version}")
+        if version not in found and path is not None and _runs(path, version):
+            found[version] = path
+    return dict(sorted(found.items(), key=lambda item: VERSIONS.index(item[0]) if item[0] in VERSIONS else 99))
+
+
+def compile_runtime(folder: Path) -> list[str]:
+    """Compile the runtime in `folder` for every Python found; returns their versions."""
+    found = interpreters()
+    for path in found.values():
+        # A fresh process and a fixed hash seed: the same bytes each time.
+        subprocess.run(
+            [path, "-I", "-S", "-c", _COMPILE, str(folder)],
+            check=True,
+            env={"PYTHONHASHSEED": "0"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
+    return list(found)
+
+
+def _runs(path: str, version: str) -> bool:
+    ask = "import sys; print('%d.%d %s' % (*sys.version_info[:2], sys.implementation.name))"
+    try:
+        done = subprocess.run([path, "-I", "-S", "-c", ask], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.stdout.strip() == f"{version} cpython"

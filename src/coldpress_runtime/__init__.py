@@ -1,0 +1,1 @@
+"""What ships inside the function. Standard library, packed native parts, and nothing else."""

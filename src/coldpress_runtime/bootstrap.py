@@ -1,0 +1,63 @@
+"""The loop at the heart of a sandbox: fetch an invocation, answer it, again.
+
+Started by the `bootstrap` beside this package. What runs before the first answer is the cold
+start: nothing is imported here that the first answer does not need.
+"""
+
+import sys
+
+from coldpress_runtime import trace
+
+trace.mark("interpreter")
+
+from coldpress_runtime import settings  # noqa: E402 - the interpreter's own time ends above
+from coldpress_runtime.function import Function  # noqa: E402
+from coldpress_runtime.runtime_api import Lost, RuntimeApi  # noqa: E402
+
+trace.mark("imports")
+
+
+def main(root: str) -> int:
+    address = settings.variable("AWS_LAMBDA_RUNTIME_API")
+    if not address:
+        sys.stderr.write(
+            "AWS_LAMBDA_RUNTIME_API is not set: this program answers Lambda's Runtime API.\n"
+            "To try the function on this machine: coldpress invoke DIR --data '{\"text\": \"hi\"}'\n"
+        )
+        return 2
+    api = RuntimeApi(address)
+    try:
+        function = Function(root, load=settings.choice("COLDPRESS_LOAD", "init", "first-request") == "init")
+    except Exception as trouble:
+        _log("the function could not be loaded", "init", trouble)
+        api.fail_init(_kind(trouble), str(trouble))
+        return 1
+    try:
+        while True:
+            invocation = api.next()
+            _serve(api, function, invocation.request_id, invocation.body)
+            trace.report()
+    except Lost as lost:
+        sys.stderr.write(f"{lost}\n")
+        return 1
+
+
+def _serve(api: RuntimeApi, function: Function, request_id: str, body: bytes) -> None:
+    try:
+        answer = function.answer(body)
+    except Exception as trouble:
+        _log("a request failed", request_id, trouble)
+        api.fail(request_id, _kind(trouble), str(trouble) or "the function failed; its log says more")
+        return
+    trace.mark("answer")
+    api.respond(request_id, answer.encode())
+
+
+def _kind(trouble: BaseException) -> str:
+    return f"Runtime.{type(trouble).__name__}"
+
+
+def _log(message: str, request_id: str, trouble: BaseException) -> None:
+    from coldpress_runtime import log
+
+    log.error(message, request_id, trouble)

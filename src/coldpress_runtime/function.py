@@ -1,0 +1,106 @@
+"""A function: an event in, an answer out. Everything that starts one comes through here."""
+
+from posix import listdir
+
+from coldpress_runtime import settings, trace
+from coldpress_runtime.events import LIMIT, http_source
+from coldpress_runtime.faults import BadRequest, LoadError
+from coldpress_runtime.jsontext import loads
+from coldpress_runtime.model import open_model, read_spec
+from coldpress_runtime.tasks import open_task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from coldpress_runtime.tasks import Task
+
+
+class Function:
+    """The function at `root`. With `load` the model is opened now, else by the first request."""
+
+    def __init__(self, root: str, load: bool = True) -> None:
+        self._root = root
+        self._libraries = (f"{root}/lib", settings.LIBRARY_LAYER)
+        self._folder = _only_model(root)
+        self._task: Task | None = None
+        token = settings.variable("COLDPRESS_TOKEN_SHA256")
+        if token:
+            from coldpress_runtime.token import expected_digest
+
+            token = expected_digest(token)
+        self.token_sha256 = token
+        if load:
+            self.task()
+
+    @property
+    def spec(self) -> "dict[str, Any]":
+        return read_spec(self._folder)
+
+    def task(self) -> "Task":
+        if self._task is None:
+            self._task = open_task(open_model(self._folder, self._libraries, settings.threads()))
+        return self._task
+
+    def answer(self, data: bytes) -> str:
+        """Answer an event given as JSON, as JSON."""
+        try:
+            event = loads(data)
+        except BadRequest as error:
+            return _refusal(error)
+        trace.mark("request")
+        return self.handle(event)
+
+    def call(self, event: object) -> object:
+        """Answer an event with a value, for callers that turn it into JSON themselves."""
+        return loads(self.handle(event))
+
+    def handle(self, event: object) -> str:
+        """Answer an event that was parsed already, as JSON."""
+        source = http_source(event)
+        if source is None:
+            return self._direct(event)
+        from coldpress_runtime import http
+
+        assert isinstance(event, dict)
+        try:
+            request = source.decode(event)
+        except BadRequest as error:
+            return source.encode(http.Reply(error.status, http.error_body(error)), event)
+        text = source.encode(http.answer(self, request, source.LIMIT), event)
+        if len(text) > source.LIMIT:  # quotes and backslashes grew when the answer was wrapped
+            error = _too_large(len(text), source.LIMIT)
+            text = source.encode(http.Reply(error.status, http.error_body(error)), event)
+        return text
+
+    def _direct(self, event: object) -> str:
+        try:
+            text = self.task().routes["/"](event, LIMIT)
+            if len(text) > LIMIT:
+                raise _too_large(len(text), LIMIT)
+        except BadRequest as error:
+            return _refusal(error)
+        return text
+
+
+def _refusal(error: BadRequest) -> str:
+    from coldpress_runtime.http import error_body
+
+    return error_body(error)
+
+
+def _too_large(size: int, limit: int) -> BadRequest:
+    return BadRequest(
+        413, "answer_too_large", f"the answer has {size} bytes; the limit is {limit}: send fewer inputs"
+    )
+
+
+def _only_model(root: str) -> str:
+    folder = f"{root}/models"
+    try:
+        names = listdir(folder)
+    except OSError as error:
+        raise LoadError(f"{folder} cannot be read: {error.strerror}; build the function again") from None
+    if len(names) != 1:
+        raise LoadError(f"{folder} holds {len(names)} models; this runtime serves exactly one")
+    return f"{folder}/{names[0]}"

@@ -1,0 +1,52 @@
+"""The few parts of ctypes that the engines need, over `_ctypes` alone.
+
+`import ctypes` costs 3 to 6 ms of a cold start (os, struct, dozens of type definitions);
+`_ctypes` is the same machinery for a tenth of that.
+"""
+
+from _ctypes import CFuncPtr, _SimpleCData, byref, dlopen, dlsym
+
+__all__ = ["CString", "Float", "Int64", "Pointer", "byref", "function", "open_library", "symbol"]
+
+_CDECL = 1
+_RTLD_NOW = 2
+
+
+class Pointer(_SimpleCData):  # type: ignore[type-arg]
+    _type_ = "P"
+
+
+class CString(_SimpleCData):  # type: ignore[type-arg]
+    _type_ = "z"
+
+
+class Int64(_SimpleCData):  # type: ignore[type-arg]
+    _type_ = "q"
+
+
+class Float(_SimpleCData):  # type: ignore[type-arg]
+    _type_ = "f"
+
+
+_prototypes: dict[int, type[CFuncPtr]] = {}
+
+
+def function(address: int, arity: int) -> CFuncPtr:
+    """A C function of `arity` arguments, each of which fits a general register.
+
+    Integers, enums, sizes, pointers, bytes and arrays all pass through a pointer-sized
+    argument on x86-64 and aarch64, so one prototype per arity is enough.
+    """
+    prototype = _prototypes.get(arity)
+    if prototype is None:
+        body = {"_flags_": _CDECL, "_restype_": Pointer, "_argtypes_": (Pointer,) * arity}
+        prototype = _prototypes[arity] = type("Function", (CFuncPtr,), body)
+    return prototype(address)
+
+
+def open_library(path: str) -> int:
+    return dlopen(path, _RTLD_NOW)
+
+
+def symbol(library: int, name: str, arity: int) -> CFuncPtr:
+    return function(dlsym(library, name), arity)

@@ -1,0 +1,130 @@
+"""A client of Lambda's Runtime API: one keep-alive connection over a plain socket.
+
+`http.client` would cost 25 ms of a cold start (email, ssl, re); the Runtime API speaks so little
+HTTP that reading a head and a body by hand is shorter than working around it.
+"""
+
+from _socket import AF_INET, IPPROTO_TCP, SOCK_STREAM, TCP_NODELAY, socket
+
+from coldpress_runtime.jsontext import dumps
+
+_PREFIX = "/2018-06-01/runtime"
+_CHUNK = 65536
+
+
+class Lost(Exception):
+    """The Runtime API closed the connection or spoke something that is not HTTP."""
+
+
+class Invocation:
+    __slots__ = ("body", "headers", "request_id")
+
+    def __init__(self, headers: dict[str, str], body: bytes) -> None:
+        self.headers = headers
+        self.request_id = headers["lambda-runtime-aws-request-id"]
+        self.body = body
+
+
+class RuntimeApi:
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._host = host or address
+        self._port = int(port) if host else 80
+        self._head = f" HTTP/1.1\r\nHost: {address}\r\nUser-Agent: coldpress\r\n"
+        self._socket: socket | None = None
+        self._unread = b""
+
+    def next(self) -> Invocation:
+        """Wait for the next invocation. Waits for ever: a sandbox is frozen between requests."""
+        status, headers, body = self._exchange("GET", "/invocation/next", b"", "")
+        if status != 200:
+            raise Lost(f"/invocation/next answered {status}: {body[:200]!r}")
+        return Invocation(headers, body)
+
+    def respond(self, request_id: str, answer: bytes) -> int:
+        return self._post(f"/invocation/{request_id}/response", answer, "")
+
+    def fail(self, request_id: str, kind: str, message: str) -> int:
+        return self._report(f"/invocation/{request_id}/error", kind, message)
+
+    def fail_init(self, kind: str, message: str) -> int:
+        return self._report("/init/error", kind, message)
+
+    def _report(self, path: str, kind: str, message: str) -> int:
+        # No stack trace: it goes to the log, never to the caller.
+        body = dumps({"errorMessage": message, "errorType": kind, "stackTrace": []}).encode()
+        return self._post(path, body, f"Lambda-Runtime-Function-Error-Type: {kind}\r\n")
+
+    def _post(self, path: str, body: bytes, extra: str) -> int:
+        return self._exchange("POST", path, body, f"Content-Type: application/json\r\n{extra}")[0]
+
+    def _exchange(self, method: str, path: str, body: bytes, extra: str) -> tuple[int, dict[str, str], bytes]:
+        if self._socket is None:
+            self._socket = socket(AF_INET, SOCK_STREAM)
+            self._socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+            self._socket.connect((self._host, self._port))
+            self._unread = b""
+        length = f"Content-Length: {len(body)}\r\n" if method == "POST" else ""
+        head = f"{method} {_PREFIX}{path}{self._head}{extra}{length}\r\n".encode()
+        self._socket.sendall(head + body)
+        return self._read()
+
+    def _read(self) -> tuple[int, dict[str, str], bytes]:
+        status, headers = self._read_head()
+        while status == 100:
+            status, headers = self._read_head()
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            body = self._read_chunked()
+        else:
+            body = self._take(int(headers.get("content-length", "0")))
+        if headers.get("connection", "").lower() == "close":
+            self.close()
+        return status, headers, body
+
+    def _read_head(self) -> tuple[int, dict[str, str]]:
+        lines = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
+        version, _, rest = lines[0].partition(" ")
+        if not version.startswith("HTTP/1.") or not rest[:3].isdecimal():
+            raise Lost(f"the Runtime API answered {lines[0][:100]!r}, which is not HTTP/1.1")
+        headers = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        return int(rest[:3]), headers
+
+    def _read_chunked(self) -> bytes:
+        parts = []
+        while size := int(self._until(b"\r\n").partition(b";")[0], 16):
+            parts.append(self._take(size))
+            self._until(b"\r\n")
+        while self._until(b"\r\n"):  # trailers
+            pass
+        return b"".join(parts)
+
+    def _until(self, mark: bytes) -> bytes:
+        while (at := self._unread.find(mark)) < 0:
+            self._unread += self._receive()
+        found, self._unread = self._unread[:at], self._unread[at + len(mark) :]
+        return found
+
+    def _take(self, size: int) -> bytes:
+        parts, have = [self._unread], len(self._unread)
+        while have < size:
+            parts.append(self._receive())
+            have += len(parts[-1])
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        self._unread = data[size:]
+        return data[:size]
+
+    def _receive(self) -> bytes:
+        assert self._socket is not None
+        data = self._socket.recv(_CHUNK)
+        if not data:
+            self.close()
+            raise Lost("the Runtime API closed the connection")
+        return data
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None

@@ -1,0 +1,32 @@
+"""The function's own bearer token, known to it only as a SHA-256."""
+
+from _operator import _compare_digest
+
+from coldpress_runtime.faults import BadRequest, LoadError
+
+try:
+    from _sha2 import sha256  # Python 3.12 and later
+except ImportError:
+    from _sha256 import sha256  # type: ignore[import-not-found,no-redef]
+
+
+def check(authorization: str, expected: str) -> None:
+    scheme, _, token = authorization.partition(" ")
+    given = sha256(token.strip().encode(errors="surrogatepass")).hexdigest()
+    right = _compare_digest(given, expected)
+    if scheme.lower() != "bearer" or not right:
+        what = "is missing" if not authorization else "does not match"
+        raise BadRequest(
+            401,
+            "unauthorized",
+            f"the bearer token {what}; send it as 'Authorization: Bearer …'",
+            {"www-authenticate": "Bearer"},
+        )
+
+
+def expected_digest(value: str) -> str:
+    """The setting, checked: a wrong one must stop the function, not lock everybody out in silence."""
+    digest = value.strip().lower()
+    if len(digest) != 64 or digest.strip("0123456789abcdef"):
+        raise LoadError("COLDPRESS_TOKEN_SHA256 must be the 64 hex digits of a SHA-256")
+    return digest
