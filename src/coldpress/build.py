@@ -49,14 +49,17 @@ def build(
     with replacing(Path(out)) as staging, ExitStack() as stack:
         with show.stage("intake") as say:
             source = stack.enter_context(intake.find(model, options))
-            say(f"{source.origin}: {source.kind} {source.architecture}, {source.weights_bytes / 1e6:.1f} MB of weights")
+            weight = f"{source.weights_bytes / 1e6:.1f} MB of weights"
+            say(f"{source.origin}: {source.kind} {source.architecture}, {weight}")
         work = staging / ".work"
         work.mkdir()
         with show.stage("optimize") as say:
             candidate = optimize(source, precision, work, say)
         with show.stage("package") as say:
             tree = make_function(source, candidate, staging / "function")
-            say(f"function for {ARCHITECTURES[platform.machine().lower()]}, bytecode for {', '.join(tree.pythons)}")
+            say(
+                f"function for {ARCHITECTURES[platform.machine().lower()]}, bytecode for {', '.join(tree.pythons)}"
+            )
         with show.stage("verify") as say:
             verdict = verify(source, tree.root, precision, max_drift)
             say(f"drift {verdict.drift.total:.4f} on {verdict.drift.samples} samples, limit {verdict.limit}")

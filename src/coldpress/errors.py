@@ -26,9 +26,7 @@ class UsageError(ColdpressError):
 
 class MissingExtra(ColdpressError):
     def __init__(self, extra: str, module: str, purpose: str) -> None:
-        super().__init__(
-            f"{purpose} needs {module}, which is not installed: pip install 'coldpress[{extra}]'"
-        )
+        super().__init__(f"{purpose} needs {module}, which is not installed: pip install 'coldpress[{extra}]'")
 
 
 class IntakeError(ColdpressError):

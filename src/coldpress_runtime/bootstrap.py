@@ -22,7 +22,7 @@ def main(root: str) -> int:
     if not address:
         sys.stderr.write(
             "AWS_LAMBDA_RUNTIME_API is not set: this program answers Lambda's Runtime API.\n"
-            "To try the function on this machine: coldpress invoke DIR --data '{\"text\": \"hi\"}'\n"
+            'To try the function on this machine: coldpress invoke DIR --data \'{"text": "hi"}\'\n'
         )
         return 2
     api = RuntimeApi(address)

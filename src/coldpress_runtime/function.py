@@ -69,8 +69,8 @@ class Function:
             return source.encode(http.Reply(error.status, http.error_body(error)), event)
         text = source.encode(http.answer(self, request, source.LIMIT), event)
         if len(text) > source.LIMIT:  # quotes and backslashes grew when the answer was wrapped
-            error = _too_large(len(text), source.LIMIT)
-            text = source.encode(http.Reply(error.status, http.error_body(error)), event)
+            refusal = _too_large(len(text), source.LIMIT)
+            text = source.encode(http.Reply(refusal.status, http.error_body(refusal)), event)
         return text
 
     def _direct(self, event: object) -> str:

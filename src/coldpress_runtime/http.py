@@ -29,9 +29,7 @@ class Reply:
         self.headers = {"content-type": "application/json", **(headers or {})}
 
 
-def read_request(
-    event: "Mapping[str, object]", method: object, path: object, headers: dict[str, str]
-) -> Request:
+def read_request(event: "Mapping[str, object]", method: object, path: object, headers: dict[str, str]) -> Request:
     """The request in an event, its body decoded; the same in all sources but for names."""
     body = event.get("body")
     text = body if isinstance(body, str) else ""
@@ -89,7 +87,9 @@ def _route(function: "Function", request: Request, room: int) -> Reply:
     route = routes.get(request.path)
     if route is None:
         known = ", ".join([*(f"POST {path}" for path in routes), "GET /health", "GET /openapi.json"])
-        raise BadRequest(404, "not_found", f"there is nothing at {request.path[:200]!r}; this function has {known}")
+        raise BadRequest(
+            404, "not_found", f"there is nothing at {request.path[:200]!r}; this function has {known}"
+        )
     _allow(request, "POST")
     return Reply(200, route(loads(request.body), room))
 

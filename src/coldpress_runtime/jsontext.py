@@ -14,7 +14,9 @@ _SPACE = " \t\n\r"
 
 
 def _refuse_constant(name: str) -> float:
-    raise BadRequest(400, "invalid_json", f"the body holds {name}, which JSON does not have; send a number or null")
+    raise BadRequest(
+        400, "invalid_json", f"the body holds {name}, which JSON does not have; send a number or null"
+    )
 
 
 class _Decoding:
@@ -26,10 +28,9 @@ class _Decoding:
     parse_float = float
     parse_int = int
     parse_constant = staticmethod(_refuse_constant)
-    memo: dict[str, str] = {}
 
 
-_scan = make_scanner(_Decoding())
+_scan = make_scanner(_Decoding())  # type: ignore[arg-type]  # it asks for no more than these
 
 
 def _refuse_type(value: object) -> object:
@@ -49,7 +50,9 @@ def loads(data: str | bytes) -> object:
         if end != len(text):
             raise ValueError(f"something follows the value at character {end}")
     except StopIteration as stop:
-        raise BadRequest(400, "invalid_json", f"the body is not JSON: no value at character {stop.value}") from None
+        raise BadRequest(
+            400, "invalid_json", f"the body is not JSON: no value at character {stop.value}"
+        ) from None
     except RecursionError:
         raise BadRequest(400, "invalid_json", "the body is nested too deeply") from None
     except UnicodeDecodeError as error:

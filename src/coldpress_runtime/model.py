@@ -5,8 +5,8 @@ from _thread import allocate_lock, start_new_thread
 from coldpress_runtime import trace
 from coldpress_runtime.engines import load_engine
 from coldpress_runtime.faults import LoadError
-from coldpress_runtime.libraries import find_library
 from coldpress_runtime.jsontext import loads
+from coldpress_runtime.libraries import find_library
 from coldpress_runtime.tasks.tokenizer import LIBRARY, open_tokenizer
 
 TYPE_CHECKING = False
@@ -37,7 +37,9 @@ def read_spec(folder: str) -> "dict[str, Any]":
         raise LoadError(f"{path} cannot be read: {error.strerror}") from None
     if not isinstance(spec, dict) or spec.get("format") != FORMAT:
         found = spec.get("format") if isinstance(spec, dict) else None
-        raise LoadError(f"{path} has format {found!r}; this runtime reads format {FORMAT}: build the function again")
+        raise LoadError(
+            f"{path} has format {found!r}; this runtime reads format {FORMAT}: build the function again"
+        )
     return spec
 
 
@@ -56,13 +58,14 @@ def open_model(folder: str, libraries: tuple[str, ...], threads: int) -> Model:
         lambda: open_tokenizer(find_library(LIBRARY, libraries), f"{folder}/{spec['tokenizer']}")
     )
     try:
+        if trace.enabled():  # one after the other, so that each phase shows its own time
+            tokenizer.join()
+            trace.mark("tokenizer")
         session = engine.open(f"{folder}/{spec['model']}", spec["inputs"], spec["output"], threads)
         trace.mark("session")
     finally:
         tokenizer.join()  # never leave a thread behind, not even on the way out
-    model = Model(folder, spec, tokenizer.result(), session)
-    trace.mark("tokenizer")
-    return model
+    return Model(folder, spec, tokenizer.result(), session)
 
 
 class Background:
@@ -85,7 +88,8 @@ class Background:
             self._done.release()
 
     def join(self) -> None:
-        self._done.acquire()
+        with self._done:
+            pass
 
     def result(self) -> "Tokenizer":
         if self._result is None:

@@ -7,7 +7,7 @@ from coldpress_runtime.faults import BadRequest, LoadError
 try:
     from _sha2 import sha256  # Python 3.12 and later
 except ImportError:
-    from _sha256 import sha256  # type: ignore[import-not-found,no-redef]
+    from _sha256 import sha256
 
 
 def check(authorization: str, expected: str) -> None:

@@ -11,6 +11,10 @@ from coldpress_runtime.settings import variable
 _marks: list[tuple[str, int]] | None = [] if variable("COLDPRESS_TRACE_INIT") == "1" else None
 
 
+def enabled() -> bool:
+    return _marks is not None
+
+
 def mark(phase: str) -> None:
     """Note that `phase` ended now."""
     if _marks is not None:
@@ -19,7 +23,7 @@ def mark(phase: str) -> None:
 
 def report() -> None:
     """Print the marks, once."""
-    global _marks
+    global _marks  # noqa: PLW0603 - a process starts once
     if _marks is not None:
         from coldpress_runtime.jsontext import dumps
 

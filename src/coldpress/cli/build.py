@@ -13,9 +13,15 @@ from coldpress.artifact import Artifact
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write the artifact to.")
 @click.option("--name", help="Name of the function. Default: the model's own.")
 @click.option("--precision", type=click.Choice(["int8", "fp16", "fp32"]), default="int8", show_default=True)
-@click.option("--pooling", metavar="MODE", help="mean, cls, max, … or none for a vector per token. Default: the model's.")
+@click.option(
+    "--pooling",
+    metavar="MODE",
+    help="mean, cls, max, … or none for a vector per token. Default: the model's.",
+)
 @click.option("--max-tokens", type=int, help="Longest text that counts, in tokens. Default: the model's.")
-@click.option("--max-drift", type=float, help="How far int8 answers may drift from the original's.  [default: 0.15]")
+@click.option(
+    "--max-drift", type=float, help="How far int8 answers may drift from the original's.  [default: 0.15]"
+)
 @click.option("--revision", help="Commit, tag or branch of a hub model.")
 @click.option("--package", type=click.Choice(["zip", "none"]), default="zip", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest instead of the artifact's path.")
@@ -59,7 +65,7 @@ def build(
     )
     _result(artifact, as_json)
     stderr().print(artifact_table(artifact))
-    stderr().print(f"next: coldpress invoke {out} --data '{{\"text\": \"hi\"}}'", highlight=False, markup=False)
+    stderr().print(f'next: coldpress invoke {out} --data \'{{"text": "hi"}}\'', highlight=False, markup=False)
 
 
 def _result(artifact: Artifact, as_json: bool) -> None:

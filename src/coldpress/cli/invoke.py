@@ -9,8 +9,16 @@ import click
 @click.command()
 @click.argument("artifact", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--data", help="The event, as JSON.")
-@click.option("--event", "event_file", type=click.Path(path_type=Path), help="A file that holds the event; - for stdin.")
-@click.option("--memory", type=click.IntRange(128, 10240), default=1769, show_default=True, help="MB; 1769 buy one vCPU.")
+@click.option(
+    "--event", "event_file", type=click.Path(path_type=Path), help="A file that holds the event; - for stdin."
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(128, 10240),
+    default=1769,
+    show_default=True,
+    help="MB; 1769 buy one vCPU.",
+)
 @click.option("--timeout", type=click.FloatRange(0.1, 900), default=30.0, show_default=True, help="Seconds.")
 def invoke(artifact: Path, data: str | None, event_file: Path | None, memory: int, timeout: float) -> None:
     """Start the function in DIR as Lambda would, send it one event, print its answer.
@@ -27,7 +35,7 @@ def invoke(artifact: Path, data: str | None, event_file: Path | None, memory: in
     from coldpress.errors import FunctionError, UsageError
 
     if (data is None) == (event_file is None):
-        raise UsageError("give the event either as --data '{\"text\": \"hi\"}' or as --event FILE")
+        raise UsageError('give the event either as --data \'{"text": "hi"}\' or as --event FILE')
     event = data.encode() if data is not None else _read(event_file)
     root = Artifact.open(artifact).function_folder
     with Sandbox(root, memory_mb=memory, timeout=timeout) as sandbox:

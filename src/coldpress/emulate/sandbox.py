@@ -7,6 +7,8 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty
@@ -29,13 +31,15 @@ class Invoked:
     ok: bool
     body: bytes
     duration_ms: float
+    #: time.monotonic() when the answer was complete
+    done: float
     #: only of the first invocation: process start until the function asked for work
     init_ms: float | None
     peak_mb: float
 
 
 class Sandbox:
-    """Runs the `bootstrap` in `root`. Starts when entered, is killed when left."""
+    """Runs the `bootstrap` in `root`, or another `command` there. Starts when entered, is killed when left."""
 
     def __init__(
         self,
@@ -44,35 +48,37 @@ class Sandbox:
         memory_mb: int = 1769,
         timeout: float = 30.0,
         env: dict[str, str] | None = None,
-        python: str | None = None,
+        command: list[str] | None = None,
+        cpus: set[int] | None = None,
     ) -> None:
         self._root = root.resolve()
         self._memory = memory_mb
         self._timeout = timeout
         self._env = env or {}
-        # What a managed runtime hands to its exec wrapper; a virtual environment's own start is slower.
-        self._python = python or getattr(sys, "_base_executable", sys.executable)
+        self._command = command or [str(self._root / "bootstrap"), base_python()]
+        self._cpus = cpus
         self._init_ms: float | None = None
+        self.started = 0.0
         self._api: RuntimeApi
         self._process: subprocess.Popen[bytes]
         self._log: IO[bytes]
 
     def __enter__(self) -> "Sandbox":
-        bootstrap = self._root / "bootstrap"
-        if not os.access(bootstrap, os.X_OK):
-            raise FunctionError(f"{self._root} has no executable file called bootstrap; build the artifact again")
+        if not os.access(self._command[0], os.X_OK):
+            raise FunctionError(f"{self._command[0]} is no executable file; build the artifact again")
         self._api = RuntimeApi()
         self._log = tempfile.TemporaryFile()
-        self._started = time.monotonic()
-        self._process = subprocess.Popen(
-            [str(bootstrap), self._python],
-            cwd=self._root,
-            env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            start_new_session=True,
-        )
+        with pinned(self._cpus):
+            self.started = time.monotonic()
+            self._process = subprocess.Popen(
+                self._command,
+                cwd=self._root,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                start_new_session=True,
+            )
         return self
 
     def __exit__(
@@ -97,13 +103,14 @@ class Sandbox:
         """Hand over one event and wait for its answer; an error that the function reports is an answer too."""
         first = self._init_ms is None
         if first:
-            self._init_ms = (self._wait(INIT_TIMEOUT, "init", Ready).at - self._started) * 1000
+            self._init_ms = (self._wait(INIT_TIMEOUT, "init", Ready).at - self.started) * 1000
         self._api.give(str(uuid.uuid4()), event, self._timeout)
         outcome = self._wait(self._timeout, "the invocation", Outcome)
         return Invoked(
             ok=outcome.ok,
             body=outcome.body,
             duration_ms=(outcome.done - outcome.taken) * 1000,
+            done=outcome.done,
             init_ms=self._init_ms if first else None,
             peak_mb=self._peak_mb(),
         )
@@ -153,6 +160,25 @@ class Sandbox:
             "AWS_LAMBDA_RUNTIME_API": self._api.address,
             **self._env,
         }
+
+
+def base_python() -> str:
+    """The interpreter itself: a virtual environment's costs a start some extra file reads."""
+    return str(getattr(sys, "_base_executable", sys.executable))
+
+
+@contextmanager
+def pinned(cpus: set[int] | None) -> Iterator[None]:
+    """What this thread starts inside the block runs on `cpus` only."""
+    if cpus is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _ending(code: int) -> str:

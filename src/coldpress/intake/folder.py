@@ -13,6 +13,7 @@ from coldpress.intake.source import POOLINGS, Options, Source
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
 UNBOUNDED = 1_000_000  # tokenizers without a limit say 10^30
 DEFAULT_MAX_TOKENS = 512
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def describe_folder(folder: Path, origin: str, options: Options) -> Source:
@@ -29,9 +30,8 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Source:
     if options.pooling is not None:
         pooling = _asked_pooling(options.pooling)
         normalize = normalize and bool(pooling)
-    name = options.name or re.sub(r"[^a-z0-9-]+", "-", origin.split("@")[0].split("/")[-1].split(":")[-1].lower())
     return Source(
-        name=name.strip("-") or "model",
+        name=_name(options.name, origin),
         origin=origin,
         kind="sentence-transformers" if modules else "transformers",
         task="embeddings",
@@ -50,15 +50,23 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Source:
     )
 
 
+def _name(asked: str | None, origin: str) -> str:
+    """The function's name; also a folder inside it, so only plain characters may stand in it."""
+    if asked is not None:
+        if not NAME.fullmatch(asked):
+            raise UsageError(f"--name is {asked!r}; it takes 1 to 64 letters, digits, - and _")
+        return asked
+    last = re.split(r"[/:]", origin.partition("@")[0])[-1].lower()
+    return re.sub(r"[^a-z0-9]+", "-", last).strip("-")[:64] or "model"
+
+
 def _config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     if not path.is_file():
         raise ModelNotFound(f"{folder} has no config.json: not a folder that Hugging Face's tools wrote")
     config = _read_json(path)
-    if config.get("auto_map"):
-        raise UnsupportedModel(
-            f"{path} asks for code of its own (auto_map); code from a model folder is never run"
-        )
+    if not isinstance(config, dict):
+        raise IntakeError(f"{path} must hold a JSON object, not {type(config).__name__}")
     return config
 
 
@@ -98,7 +106,9 @@ def _modules(folder: Path) -> tuple[tuple[str, ...], bool] | None:
                 "what can be pressed is Transformer, then Pooling, then Normalize"
             )
     if not pooling:
-        raise UnsupportedModel(f"{path} has no Pooling module; ask for one with --pooling {'|'.join(POOLINGS[:2])}")
+        raise UnsupportedModel(
+            f"{path} has no Pooling module; ask for one with --pooling {'|'.join(POOLINGS[:2])}"
+        )
     return pooling, normalize
 
 

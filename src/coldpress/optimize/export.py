@@ -42,7 +42,7 @@ def export(source: Source, work: Path) -> onnx.ModelProto:
                 external_data=False,
                 verbose=False,
             )
-    except Exception as error:  # noqa: BLE001 - the exporter raises whatever its passes raise
+    except Exception as error:
         raise ExportError(
             f"PyTorch could not export {source.origin} ({source.architecture}): {_first_line(error)}"
         ) from error

@@ -21,7 +21,9 @@ def store_half(model: onnx.ModelProto) -> onnx.ModelProto:
     cast: set[str] = set()
     for node in model.graph.node:
         if node.op_type == "Gather" and node.input[0] in halved:
-            lookup = helper.make_node("Gather", [f"{node.input[0]}.half", node.input[1]], [f"{node.output[0]}.half"])
+            lookup = helper.make_node(
+                "Gather", [f"{node.input[0]}.half", node.input[1]], [f"{node.output[0]}.half"]
+            )
             lookup.attribute.extend(node.attribute)
             back = helper.make_node("Cast", [f"{node.output[0]}.half"], [node.output[0]], to=TensorProto.FLOAT)
             nodes += [lookup, back]

@@ -58,7 +58,9 @@ def compile_runtime(folder: Path) -> list[str]:
 def _runs(path: str, version: str) -> bool:
     ask = "import sys; print('%d.%d %s' % (*sys.version_info[:2], sys.implementation.name))"
     try:
-        done = subprocess.run([path, "-I", "-S", "-c", ask], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(
+            [path, "-I", "-S", "-c", ask], capture_output=True, text=True, timeout=20, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.stdout.strip() == f"{version} cpython"

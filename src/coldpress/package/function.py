@@ -113,7 +113,7 @@ def _copy_runtime(target: Path) -> None:
 def readable(root: Path) -> None:
     """Modes that Lambda's sandbox user can read, whatever this machine's umask is."""
     for folder, _, names in os.walk(root):
-        os.chmod(folder, 0o755)  # noqa: PTH101 - os.walk gives strings
+        Path(folder).chmod(0o755)
         for name in names:
             path = Path(folder, name)
             path.chmod(0o755 if path.name == "bootstrap" else 0o644)

@@ -77,7 +77,8 @@ class Api:
         """Call an entry whose last argument receives the object that it makes."""
         made = Pointer()
         self.call(place, *arguments, byref(made))
-        return made.value
+        address: int = made.value or 0
+        return address
 
     def release(self, place: int, thing: int) -> None:
         self.entry(place, 1)(thing)
@@ -97,9 +98,7 @@ class Engine:
 class Session:
     """One model, opened. `run` may be called by several threads at once."""
 
-    def __init__(
-        self, api: Api, env: int, path: str, inputs: list[str], output: str, threads: int
-    ) -> None:
+    def __init__(self, api: Api, env: int, path: str, inputs: list[str], output: str, threads: int) -> None:
         self._api = api
         options = api.create(_CREATE_SESSION_OPTIONS)
         api.call(_SET_INTRA_OP_NUM_THREADS, options, threads)

