@@ -34,6 +34,9 @@ class Emulator:
                 return
         raise TimeoutError("the emulator does not listen")
 
+    def close(self) -> None:
+        self._connection.close()
+
     def invoke(self, event: bytes) -> tuple[bytes, float]:
         """The answer and the milliseconds until it was here."""
         began = time.monotonic()
@@ -57,11 +60,12 @@ def emulator(command: list[str], root: Path, env: dict[str, str], cpus: set[int]
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+    running = Emulator(front)
     try:
-        running = Emulator(front)
         running.wait()
         yield running
     finally:
+        running.close()
         _end(process.pid)
         process.wait()
 

@@ -44,10 +44,9 @@ _encode = make_encoder(None, _refuse_type, quote, None, ": ", ", ", False, False
 def loads(data: str | bytes) -> object:
     """Parse JSON that came from outside; whatever is wrong with it becomes a BadRequest."""
     try:
-        text = data if isinstance(data, str) else data.decode("utf-8-sig")
-        text = text.strip(_SPACE)
-        value, end = _scan(text, 0)
-        if end != len(text):
+        text = data if isinstance(data, str) else data.decode().removeprefix("\ufeff")
+        value, end = _scan(text, len(text) - len(text.lstrip(_SPACE)))
+        if text[end:].strip(_SPACE):
             raise ValueError(f"something follows the value at character {end}")
     except StopIteration as stop:
         raise BadRequest(

@@ -44,6 +44,7 @@ def _pool(mode: str, hidden: Tensor, attention_mask: Tensor) -> Tensor:
 
 def load_encoder(source: Source) -> Encoder:
     """The model in fp32. Only safetensors are opened, and no code from the folder is run."""
+    from safetensors import SafetensorError
     from transformers import AutoModel
     from transformers.utils import logging
 
@@ -59,7 +60,7 @@ def load_encoder(source: Source) -> Encoder:
             trust_remote_code=False,
             local_files_only=True,
         )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise UnsupportedModel(
             f"transformers cannot open {source.folder} (model_type {source.architecture!r}): {error}"
         ) from error

@@ -1,8 +1,6 @@
 """The model's tokenizer, as one tokenizer.json that the function reads: no padding, one truncation."""
 
-import json
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ from numpy.typing import NDArray
 
 from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import Source
+from coldpress.samples import builtin_texts
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,8 @@ class Prepared:
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(self.path))
-        lines = files("coldpress.optimize").joinpath("calibration/texts.jsonl").read_text("utf-8").splitlines()
-        encodings = tokenizer.encode_batch([json.loads(line)["text"] for line in lines])
+        texts = builtin_texts("coldpress.optimize", "calibration/texts.jsonl")
+        encodings = tokenizer.encode_batch(texts)
         inputs = []
         for encoding in encodings:
             ids = np.array([encoding.ids], dtype=np.int64)

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,10 @@ from numpy.typing import NDArray
 
 from coldpress.errors import DriftError
 from coldpress.intake.source import Source
+from coldpress.samples import builtin_texts
 from coldpress.verify.drift import Drift, measure
 
-__all__ = ["LIMITS", "Drift", "Verdict", "builtin_texts", "limit_for", "verify"]
+__all__ = ["LIMITS", "Drift", "Verdict", "limit_for", "verify"]
 
 #: What each precision must stay under. Only the one for int8 is a matter of taste.
 LIMITS = {"fp32": 0.001, "fp16": 0.01, "int8": 0.15}
@@ -29,14 +29,9 @@ class Verdict:
             gentler = {"int8": "fp16", "fp16": "fp32"}.get(precision)
             way_out = f"try --precision {gentler}" if gentler else "this is a fault of coldpress: please report it"
             raise DriftError(
-                f"the {precision} model drifts {self.drift.total:.4f} from the original; the limit is {self.limit}. "
-                f"Worst on {self.worst_text[:60]!r} ({self.drift.worst:.3f}); {way_out}"
+                f"the {precision} model drifts {self.drift.total:.4f} from the original; "
+                f"the limit is {self.limit}. Worst on {self.worst_text[:60]!r} ({self.drift.worst:.3f}); {way_out}"
             )
-
-
-def builtin_texts() -> list[str]:
-    lines = files("coldpress.verify").joinpath("samples/texts.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line)["text"] for line in lines]
 
 
 def limit_for(precision: str, asked: float | None) -> float:
@@ -50,7 +45,7 @@ def verify(source: Source, function: Path, precision: str, max_drift: float | No
     from coldpress.verify.original import original_answers
     from coldpress_runtime.function import Function
 
-    texts = builtin_texts()
+    texts = builtin_texts("coldpress.verify", "samples/texts.jsonl")
     truth = original_answers(source, texts)
     pressed = Function(str(function))
     answers = [_vector(pressed.handle({"text": text})) for text in texts]

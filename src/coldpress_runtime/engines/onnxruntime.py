@@ -92,7 +92,10 @@ class Engine:
         self._env = self._api.create(_CREATE_ENV, _LOG_ERRORS, b"coldpress")
 
     def open(self, path: str, inputs: list[str], output: str, threads: int) -> "Session":
-        return Session(self._api, self._env, path, inputs, output, threads)
+        try:
+            return Session(self._api, self._env, path, inputs, output, threads)
+        except EngineError as error:
+            raise LoadError(f"{path} cannot be opened: {error}") from None
 
 
 class Session:

@@ -1,0 +1,73 @@
+"""What many tests share: models are pressed once per run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import coldpress
+from coldpress.artifact import Artifact
+from coldpress.intake.demo import demo_folder
+from coldpress_runtime.function import Function
+
+RIE = Path(__file__).parent.parent / ".cache" / "aws-lambda-rie"
+
+
+@pytest.fixture(scope="session")
+def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+    """The real MiniLM, int8, zipped: the same artifact and settings for every bar."""
+    return coldpress.build("demo:minilm", out=tmp_path_factory.mktemp("minilm") / "out")
+
+
+@pytest.fixture(scope="session")
+def function(artifact: Artifact) -> Function:
+    return Function(str(artifact.function_folder))
+
+
+@pytest.fixture(scope="session")
+def minilm_folder() -> Path:
+    return demo_folder("demo:minilm")
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory, minilm_folder: Path) -> Path:
+    """A BERT of two narrow layers with random weights and MiniLM's real tokenizer: quick to press."""
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    folder = tmp_path_factory.mktemp("tiny") / "tiny-bert"
+    torch.manual_seed(0)
+    config = BertConfig(
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=128,
+        max_position_embeddings=128,
+        vocab_size=30522,
+        initializer_range=0.1,
+    )
+    BertModel(config).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(minilm_folder).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_artifact(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Artifact:
+    return coldpress.build(tiny_folder, out=tmp_path_factory.mktemp("tiny-out") / "out", precision="fp32")
+
+
+@pytest.fixture(scope="session")
+def rie() -> Path:
+    assert RIE.exists(), "the official emulator is missing: `make test` fetches it"
+    return RIE
+
+
+@pytest.fixture
+def ask(function: Function) -> Any:
+    """Ask the function directly: an event in, its answer parsed."""
+
+    def ask_it(event: object) -> Any:
+        return json.loads(function.handle(event))
+
+    return ask_it

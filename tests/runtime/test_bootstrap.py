@@ -1,0 +1,140 @@
+"""The loop, in a real process: loading, lazily and not, its errors, and every Python that is here."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from coldpress.artifact import Artifact
+from coldpress.emulate.sandbox import Sandbox
+from coldpress.errors import FunctionError
+from coldpress.package.bytecode import interpreters
+
+EVENT = b'{"text": ["hello", "a longer text than the other one"]}'
+
+
+@pytest.fixture
+def broken(artifact: Artifact, tmp_path: Path) -> Path:
+    """A copy of the function that a test may damage."""
+    return Path(shutil.copytree(artifact.function_folder, tmp_path / "function"))
+
+
+@pytest.mark.parametrize("load", ["init", "first-request"])
+def test_loading_now_or_later_gives_the_same_answer(load: str, artifact: Artifact) -> None:
+    with Sandbox(artifact.function_folder, env={"COLDPRESS_LOAD": load}) as sandbox:
+        first, second = sandbox.invoke(EVENT), sandbox.invoke(EVENT)
+    assert first.ok
+    assert first.body == second.body == _in_process(artifact)
+    assert first.init_ms is not None
+    if load == "first-request":
+        assert first.duration_ms > 5 * second.duration_ms, "the model must be opened once, by the first request"
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13", "3.14"])
+def test_every_python_gives_the_same_bytes(version: str, artifact: Artifact) -> None:
+    found = interpreters()
+    if version not in found:
+        pytest.skip(f"Python {version} is not on this machine")
+    assert version in artifact.manifest["bytecode"]
+    root = artifact.function_folder
+    with Sandbox(root, command=[str(root / "bootstrap"), found[version]]) as sandbox:
+        assert sandbox.invoke(EVENT).body == _in_process(artifact)
+
+
+@pytest.mark.parametrize(
+    ("part", "named"),
+    [
+        ("lib/libonnxruntime.so", "libonnxruntime.so is in none of"),
+        ("lib/tokenizers.abi3.so", "tokenizers.abi3.so is in none of"),
+        ("models/minilm/task.json", "task.json cannot be read"),
+        ("models/minilm/model.ort", "model.ort"),
+        ("models/minilm/tokenizer.json", "No such file"),
+    ],
+)
+def test_a_missing_part_is_an_init_error_that_names_it(part: str, named: str, broken: Path) -> None:
+    (broken / part).unlink()
+    with Sandbox(broken) as sandbox, pytest.raises(FunctionError, match="could not be loaded") as caught:
+        sandbox.invoke(EVENT)
+    assert named in str(caught.value)
+
+
+def test_a_truncated_model_is_an_init_error(broken: Path) -> None:
+    model = broken / "models/minilm/model.ort"
+    model.write_bytes(model.read_bytes()[:1000])
+    with Sandbox(broken) as sandbox, pytest.raises(FunctionError, match="could not be loaded"):
+        sandbox.invoke(EVENT)
+
+
+def test_a_load_that_fails_later_fails_the_request_and_not_the_sandbox(broken: Path) -> None:
+    hidden = broken / "hidden"
+    model = broken / "models/minilm/model.ort"
+    model.rename(hidden)
+    with Sandbox(broken, env={"COLDPRESS_LOAD": "first-request"}) as sandbox:
+        failed = sandbox.invoke(EVENT)
+        assert not failed.ok
+        assert json.loads(failed.body)["stackTrace"] == []
+        assert "Traceback" in sandbox.log()
+        hidden.rename(model)
+        assert sandbox.invoke(EVENT).ok
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{"COLDPRESS_LOAD": "never"}, {"COLDPRESS_THREADS": "zero"}, {"COLDPRESS_TOKEN_SHA256": "abc"}],
+    ids=lambda env: next(iter(env)),
+)
+def test_a_wrong_setting_is_an_init_error(env: dict[str, str], artifact: Artifact) -> None:
+    with (
+        Sandbox(artifact.function_folder, env=env) as sandbox,
+        pytest.raises(FunctionError, match=next(iter(env))),
+    ):
+        sandbox.invoke(EVENT)
+
+
+def test_threads_follow_the_memory_size(artifact: Artifact) -> None:
+    cores = len(os.sched_getaffinity(0))
+    for memory, expected in ((128, 1), (1769, 1), (1770, min(2, cores)), (10240, min(6, cores))):
+        with Sandbox(artifact.function_folder, memory_mb=memory) as sandbox:
+            assert sandbox.invoke(EVENT).ok
+            threads = len(list(Path(f"/proc/{sandbox.pid}/task").iterdir()))
+        assert threads == expected
+
+
+def test_without_a_runtime_api_it_says_what_it_is(artifact: Artifact) -> None:
+    done = subprocess.run(
+        [artifact.function_folder / "bootstrap"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.environ["PATH"]},
+    )
+    assert done.returncode == 2
+    assert "AWS_LAMBDA_RUNTIME_API is not set" in done.stderr
+
+
+def test_it_runs_where_nothing_can_be_written(broken: Path) -> None:
+    for path in [broken, *broken.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() or path.name == "bootstrap" else 0o444)
+    before = sorted(broken.rglob("*"))
+    with Sandbox(broken) as sandbox:
+        assert sandbox.invoke(EVENT).ok
+    assert sorted(broken.rglob("*")) == before, "bytecode was written at run time"
+
+
+def test_a_log_in_json(broken: Path) -> None:
+    (broken / "models/minilm/tokenizer.json").write_text("{}")
+    env = {"COLDPRESS_LOAD": "first-request", "COLDPRESS_LOG": "json"}
+    with Sandbox(broken, env=env) as sandbox:
+        assert not sandbox.invoke(EVENT).ok
+        entry = json.loads(sandbox.log().splitlines()[-1])
+    assert entry["level"] == "ERROR"
+    assert "Traceback" in entry["stack"]
+
+
+def _in_process(artifact: Artifact) -> bytes:
+    from coldpress_runtime.function import Function
+
+    return Function(str(artifact.function_folder)).answer(EVENT).encode()
