@@ -41,11 +41,22 @@ def _refuse_type(value: object) -> object:
 _encode = make_encoder(None, _refuse_type, quote, None, ": ", ", ", False, False, False)
 
 
+def _scan_at(text: str, start: int) -> tuple[object, int]:
+    try:
+        found: tuple[object, int] = _scan(text, start)
+    except SystemError:
+        # The C scanner takes the type of its errors from json.decoder and fails without it.
+        import json.decoder  # noqa: F401
+
+        found = _scan(text, start)
+    return found
+
+
 def loads(data: str | bytes) -> object:
     """Parse JSON that came from outside; whatever is wrong with it becomes a BadRequest."""
     try:
         text = data if isinstance(data, str) else data.decode().removeprefix("\ufeff")
-        value, end = _scan(text, len(text) - len(text.lstrip(_SPACE)))
+        value, end = _scan_at(text, len(text) - len(text.lstrip(_SPACE)))
         if text[end:].strip(_SPACE):
             raise ValueError(f"something follows the value at character {end}")
     except StopIteration as stop:

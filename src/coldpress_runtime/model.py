@@ -61,7 +61,7 @@ def open_model(folder: str, libraries: tuple[str, ...], threads: int) -> Model:
         if trace.enabled():  # one after the other, so that each phase shows its own time
             tokenizer.join()
             trace.mark("tokenizer")
-        session = engine.open(f"{folder}/{spec['model']}", spec["inputs"], spec["output"], threads)
+        session = engine.open(f"{folder}/{spec['model']}", spec["inputs"], spec["output"], threads, spec["fold"])
         trace.mark("session")
     finally:
         tokenizer.join()  # never leave a thread behind, not even on the way out

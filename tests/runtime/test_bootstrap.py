@@ -50,7 +50,8 @@ def test_every_python_gives_the_same_bytes(version: str, artifact: Artifact) -> 
         ("lib/libonnxruntime.so", "libonnxruntime.so is in none of"),
         ("lib/tokenizers.abi3.so", "tokenizers.abi3.so is in none of"),
         ("models/minilm/task.json", "task.json cannot be read"),
-        ("models/minilm/model.ort", "model.ort"),
+        ("models/minilm/model.onnx", "model.onnx"),
+        ("models/minilm/weights.bin", "weights.bin"),
         ("models/minilm/tokenizer.json", "No such file"),
     ],
 )
@@ -62,7 +63,7 @@ def test_a_missing_part_is_an_init_error_that_names_it(part: str, named: str, br
 
 
 def test_a_truncated_model_is_an_init_error(broken: Path) -> None:
-    model = broken / "models/minilm/model.ort"
+    model = broken / "models/minilm/weights.bin"
     model.write_bytes(model.read_bytes()[:1000])
     with Sandbox(broken) as sandbox, pytest.raises(FunctionError, match="could not be loaded"):
         sandbox.invoke(EVENT)
@@ -70,7 +71,7 @@ def test_a_truncated_model_is_an_init_error(broken: Path) -> None:
 
 def test_a_load_that_fails_later_fails_the_request_and_not_the_sandbox(broken: Path) -> None:
     hidden = broken / "hidden"
-    model = broken / "models/minilm/model.ort"
+    model = broken / "models/minilm/weights.bin"
     model.rename(hidden)
     with Sandbox(broken, env={"COLDPRESS_LOAD": "first-request"}) as sandbox:
         failed = sandbox.invoke(EVENT)

@@ -20,8 +20,12 @@ class Candidate:
     engine: str
     precision: str
     recipe: dict[str, Any]
-    model: Path
-    tokenizer: Path
+    #: file names among `files`: the graph that the engine opens, and the tokenizer
+    model: str
+    tokenizer: str
+    #: whether constants wait to be folded when the session opens
+    fold: bool
+    files: tuple[Path, ...]
     inputs: tuple[str, ...]
     output: str
     pad_id: int
@@ -43,19 +47,20 @@ def optimize(source: Source, precision: str, work: Path, say: Callable[[str], No
         model = matmul_int8.quantize(model, work)
         model = embedding_rows.quantize(model)
         recipe["rewrites"] = [f"smooth:{SMOOTHING}", "matmul-int8:per-channel,7-bit", "embedding-rows-int8"]
+    say("fusing and saving the graph")
+    model = save.fuse(model, work)
     if precision == "fp16":
-        say("fusing, then storing weights in half precision")
-        path = save.save_onnx(half.store_half(save.fused(model, work)), work / "model.onnx")
+        model = half.store_half(model)
         recipe["rewrites"] = ["store-half"]
-    else:
-        say("fusing and saving the graph")
-        path = save.save_ort(model, work)
+    graph, weights = save.save(model, work)
     return Candidate(
         engine="onnxruntime",
         precision=precision,
         recipe=recipe,
-        model=path,
-        tokenizer=tokenizer.path,
+        model=graph.name,
+        fold=precision == "fp16",
+        tokenizer=tokenizer.path.name,
+        files=(graph, weights, tokenizer.path),
         inputs=export.INPUTS,
         output=export.OUTPUT,
         pad_id=tokenizer.pad_id,

@@ -78,8 +78,8 @@ def make_function(source: Source, candidate: Candidate, root: Path) -> FunctionT
     task = _task(source, candidate)
     folder = root / "models" / source.name
     folder.mkdir(parents=True)
-    shutil.copyfile(candidate.model, folder / candidate.model.name)
-    shutil.copyfile(candidate.tokenizer, folder / candidate.tokenizer.name)
+    for path in candidate.files:
+        shutil.copyfile(path, folder / path.name)
     _write(folder / "task.json", json.dumps(task, indent=1) + "\n")
     readable(root)
     return FunctionTree(root, task, versions, pythons)
@@ -92,8 +92,9 @@ def _task(source: Source, candidate: Candidate) -> dict[str, Any]:
         "task": source.task,
         "engine": candidate.engine,
         "precision": candidate.precision,
-        "model": candidate.model.name,
-        "tokenizer": candidate.tokenizer.name,
+        "model": candidate.model,
+        "fold": candidate.fold,
+        "tokenizer": candidate.tokenizer,
         "inputs": list(candidate.inputs),
         "output": candidate.output,
         "dimensions": source.dimensions,

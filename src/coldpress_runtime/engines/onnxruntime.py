@@ -40,6 +40,7 @@ _LOG_ERRORS = 3
 _INT64 = 7  # ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64
 _DEVICE_ALLOCATOR = 0
 _DEFAULT_MEMORY = 0
+_OPTIMIZE_NOTHING = 0
 _OPTIMIZE_BASIC = 1
 
 LIBRARY = "libonnxruntime.so"
@@ -91,9 +92,9 @@ class Engine:
         self._api = Api(find_library(LIBRARY, folders))
         self._env = self._api.create(_CREATE_ENV, _LOG_ERRORS, b"coldpress")
 
-    def open(self, path: str, inputs: list[str], output: str, threads: int) -> "Session":
+    def open(self, path: str, inputs: list[str], output: str, threads: int, fold: bool) -> "Session":
         try:
-            return Session(self._api, self._env, path, inputs, output, threads)
+            return Session(self._api, self._env, path, inputs, output, threads, fold)
         except EngineError as error:
             raise LoadError(f"{path} cannot be opened: {error}") from None
 
@@ -101,19 +102,17 @@ class Engine:
 class Session:
     """One model, opened. `run` may be called by several threads at once."""
 
-    def __init__(self, api: Api, env: int, path: str, inputs: list[str], output: str, threads: int) -> None:
+    def __init__(
+        self, api: Api, env: int, path: str, inputs: list[str], output: str, threads: int, fold: bool
+    ) -> None:
         self._api = api
         options = api.create(_CREATE_SESSION_OPTIONS)
         api.call(_SET_INTRA_OP_NUM_THREADS, options, threads)
         api.call(_SET_INTER_OP_NUM_THREADS, options, 1)
-        api.call(_SET_GRAPH_OPTIMIZATION_LEVEL, options, _OPTIMIZE_BASIC)
-        for key, value in (
-            (b"session.use_memory_mapped_ort_model", b"1"),
-            (b"session.use_ort_model_bytes_for_initializers", b"1"),
-            # A sandbox is frozen between requests: a spinning thread only burns the caller's time.
-            (b"session.intra_op.allow_spinning", b"0"),
-        ):
-            api.call(_ADD_SESSION_CONFIG_ENTRY, options, key, value)
+        # The graph was optimized when it was built; what may be left is to fold what is stored in halves.
+        api.call(_SET_GRAPH_OPTIMIZATION_LEVEL, options, _OPTIMIZE_BASIC if fold else _OPTIMIZE_NOTHING)
+        # A sandbox is frozen between requests: a spinning thread only burns the caller's time.
+        api.call(_ADD_SESSION_CONFIG_ENTRY, options, b"session.intra_op.allow_spinning", b"0")
         self._session = api.create(_CREATE_SESSION, env, path.encode(), options)
         api.release(_RELEASE_SESSION_OPTIONS, options)
         self._memory = api.create(_CREATE_CPU_MEMORY_INFO, _DEVICE_ALLOCATOR, _DEFAULT_MEMORY)
