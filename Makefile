@@ -27,6 +27,7 @@ lint: $(VENV)/ready-dev
 bench: $(VENV)/ready-dev $(RIE)
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/publish.py
+	$(BIN)/coldpress demo --picture docs/demo.svg
 
 clean:
 	rm -rf $(VENV) .cache out

@@ -22,9 +22,10 @@ def test_what_lies_at_the_task_root(artifact: Artifact) -> None:
         "models",
     ]
     assert sorted(path.name for path in (root / "models/minilm").iterdir()) == [
-        "model.ort",
+        "model.onnx",
         "task.json",
         "tokenizer.json",
+        "weights.bin",
     ]
     assert sorted(path.name for path in (root / "lib").iterdir()) == ["libonnxruntime.so", "tokenizers.abi3.so"]
 

@@ -1,0 +1,87 @@
+"""Carry measured figures to where people read them: README.md, and the demo's comparison.
+
+Nothing here measures. Every number comes from benchmarks/results/, and a test fails when README.md
+and the results disagree.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+RESULT = ROOT / "benchmarks" / "results" / "cold_start.json"
+README = ROOT / "README.md"
+CLASSIC = ROOT / "src" / "coldpress" / "classic.json"
+
+ROWS = {
+    "classic": "torch + transformers fp16, awslambdaric",
+    "expert": "onnxruntime + tokenizers int8, awslambdaric",
+    "ours_handler": "**coldpress**, `handler.py` under awslambdaric",
+    "ours": "**coldpress**, `bootstrap`",
+}
+
+
+def main() -> None:
+    result = json.loads(RESULT.read_text())
+    README.write_text(published(README.read_text(), result))
+    CLASSIC.write_text(json.dumps(classic(result), indent=1) + "\n")
+
+
+def published(text: str, result: dict[str, Any]) -> str:
+    """`text` with the block between the markers written anew."""
+    block = f"<!-- figures -->\n{figures(result)}\n<!-- /figures -->"
+    return re.sub(r"<!-- figures -->.*?<!-- /figures -->", lambda _: block, text, flags=re.DOTALL)
+
+
+def figures(result: dict[str, Any]) -> str:
+    lines = [
+        "| all-MiniLM-L6-v2 as a function | cold start | two cores | warm | peak memory | zip | unzipped |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for key, what in ROWS.items():
+        warm, size = result["warm"][key], result["sizes_mb"][key]
+        lines.append(
+            f"| {what} | {result['one_core'][f'rie_{key}']['median_ms']:,.0f} ms "
+            f"| {result['two_cores'][f'rie_{key}']['median_ms']:,.0f} ms | {warm['duration_ms']:.1f} ms "
+            f"| {warm['peak_mb']:,.0f} MB | {size['zip']:,.0f} MB | {size['unzipped']:,.0f} MB |"
+        )
+    ratios, evicted, alone = result["ratios"], result["evicted"], result["one_core"]
+    lines += [
+        "",
+        "Process start to first answer under AWS's Runtime Interface Emulator, everything pinned to one core "
+        f"(1,769 MB buy one vCPU), medians of {result['rounds']} alternating rounds on "
+        f"{result['machine']['cpu']}, Python {result['machine']['python']}: "
+        f"**{ratios['rie_classic_over_ours']:.0f} ×** sooner than the PyTorch handler, "
+        f"**{ratios['rie_expert_over_ours']:.1f} ×** sooner than the expert's. "
+        f"Against a bare Runtime API the first answer takes {alone['bare_ours']['median_ms']:.0f} ms, "
+        f"{ratios['bare_ours_over_python_pass']:.1f} × an interpreter that does nothing "
+        f"({alone['python_pass']['median_ms']:.1f} ms); {evicted['bare_ours_ms']:.0f} ms with the function's "
+        "files thrown out of the page cache, of whose "
+        f"{evicted['chunks_512k_total']} chunks of 512 KiB it touches {evicted['chunks_512k_touched']:.0f}. "
+        "These are local figures; Lambda adds the time to fetch the function.",
+        "",
+        "Where a cold start goes: "
+        + ", ".join(f"{name} {took:.1f}" for name, took in result["waterfall_ms"].items())
+        + " ms.",
+    ]
+    return "\n".join(lines)
+
+
+def classic(result: dict[str, Any]) -> dict[str, Any]:
+    """What `coldpress demo` puts beside its own figures."""
+    warm, size = result["warm"]["classic"], result["sizes_mb"]["classic"]
+    return {
+        "what": "torch + transformers fp16 under awslambdaric",
+        "cpu": result["machine"]["cpu"],
+        "cold_ms": result["one_core"]["rie_classic"]["median_ms"],
+        "warm_ms": warm["duration_ms"],
+        "peak_mb": warm["peak_mb"],
+        "cost_per_million": warm["cost_per_million"],
+        "zip_mb": size["zip"],
+        "unzipped_mb": size["unzipped"],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Numbers that cannot rot: what people read is what the benchmark wrote."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import publish
+from coldpress.demo import classic_figures
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def result() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(publish.RESULT.read_text())
+    return content
+
+
+def test_the_readme_says_what_was_measured(result: dict[str, Any]) -> None:
+    assert publish.published(README, result) == README, "run benchmarks/publish.py"
+
+
+def test_the_demo_compares_with_what_was_measured(result: dict[str, Any]) -> None:
+    assert classic_figures() == publish.classic(result)
+
+
+def test_the_bars_hold(result: dict[str, Any]) -> None:
+    ratios = result["ratios"]
+    assert ratios["bare_ours_over_python_pass"] <= 12.5
+    assert ratios["rie_classic_over_ours"] >= 28
+    assert ratios["rie_expert_over_ours"] >= 1.6
+    assert result["warm"]["ours"]["peak_mb"] <= 80
+    assert result["rounds"] >= 7
+
+
+def test_the_specification_names_tests_that_exist() -> None:
+    for path, _, name in re.findall(
+        r"`((?:tests|benchmarks|src)/[\w/.]+)(::(\w+))?`", (ROOT / "SPECIFICATION.md").read_text()
+    ):
+        assert (ROOT / path).exists(), path
+        assert not name or name in (ROOT / path).read_text(), name
+
+
+@pytest.mark.slow
+def test_the_readme_works_as_written(tmp_path: Path) -> None:
+    """Every shell and Python block, in order, in an empty folder."""
+    blocks = re.findall(r"```(sh|python)\n(.*?)```", README, flags=re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["sh", "python"]
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    for kind, block in blocks:
+        command = ["sh", "-euc", block] if kind == "sh" else [sys.executable, "-c", block]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert "2 vectors of 384" in done.stdout
+
+
+def test_the_readme_names_the_make_targets() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"^make (\w+)", README, flags=re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
+
+
+def test_the_version_is_in_the_changelog() -> None:
+    import coldpress
+
+    assert f"## [{coldpress.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
