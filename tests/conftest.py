@@ -17,12 +17,28 @@ RIE = Path(__file__).parent.parent / ".cache" / "aws-lambda-rie"
 @pytest.fixture(scope="session")
 def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
     """The real MiniLM, int8, zipped: the same artifact and settings for every bar."""
-    return coldpress.build("demo:minilm", out=tmp_path_factory.mktemp("minilm") / "out")
+    pressed = coldpress.build("demo:minilm", out=tmp_path_factory.mktemp("minilm") / "out")
+    assert pressed.manifest["engine"] == "press"
+    return pressed
 
 
 @pytest.fixture(scope="session")
-def function(artifact: Artifact) -> Function:
-    return Function(str(artifact.function_folder))
+def graph_artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+    """The same model as a graph for onnxruntime, int8, zipped."""
+    return coldpress.build("demo:minilm", out=tmp_path_factory.mktemp("graph") / "out", engine="onnxruntime")
+
+
+@pytest.fixture(scope="session", params=["press", "onnxruntime"])
+def either(request: pytest.FixtureRequest) -> Artifact:
+    """Each engine in turn: what a function does must not depend on what runs inside."""
+    name = "artifact" if request.param == "press" else "graph_artifact"
+    made: Artifact = request.getfixturevalue(name)
+    return made
+
+
+@pytest.fixture(scope="session")
+def function(either: Artifact) -> Function:
+    return Function(str(either.function_folder))
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """From a model to an artifact: the stages in their order."""
 
 import os
-import platform
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from coldpress.progress import Progress, Silent
 from coldpress.target import replacing
 
 PACKAGES = ("zip", "none")
-ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 
 
 def build(
@@ -21,6 +19,7 @@ def build(
     out: str | os.PathLike[str],
     name: str | None = None,
     precision: str = "int8",
+    engine: str = "auto",
     pooling: str | None = None,
     max_tokens: int | None = None,
     max_drift: float | None = None,
@@ -37,13 +36,17 @@ def build(
     _need_export()
     from coldpress import intake
     from coldpress.manifest import write_manifest
-    from coldpress.optimize import PRECISIONS, optimize
+    from coldpress.optimize import ENGINES, PRECISIONS, optimize
     from coldpress.package.function import make_function
+    from coldpress.package.libraries import host_architecture
     from coldpress.package.zip import write_zip
     from coldpress.verify import verify
 
     _one_of("precision", precision, PRECISIONS)
+    _one_of("engine", engine, ENGINES)
     _one_of("package", package, PACKAGES)
+    if engine == "press" and precision != "int8":
+        raise UsageError(f"the press engine computes in int8 only; for {precision} use --engine onnxruntime")
     show = progress or Silent()
     options = intake.Options(name, pooling, max_tokens, revision, tokenizer)
     with replacing(Path(out)) as staging, ExitStack() as stack:
@@ -54,11 +57,11 @@ def build(
         work = staging / ".work"
         work.mkdir()
         with show.stage("optimize") as say:
-            candidate = optimize(source, precision, work, say)
+            candidate = optimize(source, precision, engine, work, say)
         with show.stage("package") as say:
             tree = make_function(source, candidate, staging / "function")
             say(
-                f"function for {ARCHITECTURES[platform.machine().lower()]}, bytecode for {', '.join(tree.pythons)}"
+                f"function for {candidate.engine} on {host_architecture()}, bytecode for {', '.join(tree.pythons)}"
             )
         with show.stage("verify") as say:
             verdict = verify(source, tree.root, precision, max_drift)

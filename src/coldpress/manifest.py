@@ -10,6 +10,7 @@ from coldpress.artifact import FORMAT, MANIFEST, MEASURED, file_hashes, folder_b
 from coldpress.intake.source import Source
 from coldpress.optimize import Candidate
 from coldpress.package.function import FunctionTree
+from coldpress.package.libraries import host_architecture
 from coldpress.verify import Verdict
 from coldpress.version import __version__
 
@@ -28,7 +29,7 @@ def write_manifest(
         "coldpress": __version__,
         "name": source.name,
         "engine": candidate.engine,
-        "arch": {"aarch64": "arm64"}.get(platform.machine(), platform.machine()),
+        "arch": host_architecture(),
         "python": "any",
         "bytecode": tree.pythons,
         "versions": tree.versions,
@@ -40,8 +41,7 @@ def write_manifest(
                 "architecture": source.architecture,
                 "source_files": source.files,
                 "recipe": candidate.recipe,
-                "inputs": list(candidate.inputs),
-                "output": {"name": candidate.output, "dimensions": source.dimensions},
+                "dimensions": source.dimensions,
                 "drift": {
                     "total": round(drift.total, _DIGITS),
                     "limit": verdict.limit,

@@ -7,14 +7,13 @@ from coldpress_runtime.engines import load_engine
 from coldpress_runtime.faults import LoadError
 from coldpress_runtime.jsontext import loads
 from coldpress_runtime.libraries import find_library
-from coldpress_runtime.tasks.tokenizer import LIBRARY, open_tokenizer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from coldpress_runtime.engines import Session
+    from coldpress_runtime.engines import Engine, Session
     from coldpress_runtime.tasks.tokenizer import Tokenizer
 
 FORMAT = 1
@@ -44,24 +43,34 @@ def read_spec(folder: str) -> "dict[str, Any]":
 
 
 def open_model(folder: str, libraries: tuple[str, ...], threads: int) -> Model:
+    spec = read_spec(folder)
+    trace.mark("task")
+    engine = load_engine(spec["engine"], libraries)
+    trace.mark("library")
+    if spec["tokenizer"] is None:  # the model carries its own
+        session = engine.open(folder, spec, threads)
+        trace.mark("session")
+        return Model(folder, spec, session, session)  # type: ignore[arg-type]  # such a session can encode
+    return _open_both(engine, folder, spec, libraries, threads)
+
+
+def _open_both(
+    engine: "Engine", folder: str, spec: "dict[str, Any]", libraries: tuple[str, ...], threads: int
+) -> Model:
     """Load the tokenizer in a second thread while the engine opens its session.
 
     The session opens in C with the interpreter's lock released, and Lambda lends a starting
     sandbox a second vCPU, whatever its memory size. The tokenizer keeps the lock while it parses,
     so it starts only when nothing but the session is left to do.
     """
-    spec = read_spec(folder)
-    trace.mark("task")
-    engine = load_engine(spec["engine"], libraries)
-    trace.mark("library")
-    tokenizer = Background(
-        lambda: open_tokenizer(find_library(LIBRARY, libraries), f"{folder}/{spec['tokenizer']}")
-    )
+    from coldpress_runtime.tasks.tokenizer import LIBRARY, HuggingFace
+
+    tokenizer = Background(lambda: HuggingFace(find_library(LIBRARY, libraries), f"{folder}/{spec['tokenizer']}"))
     try:
         if trace.enabled():  # one after the other, so that each phase shows its own time
             tokenizer.join()
             trace.mark("tokenizer")
-        session = engine.open(f"{folder}/{spec['model']}", spec["inputs"], spec["output"], threads, spec["fold"])
+        session = engine.open(folder, spec, threads)
         trace.mark("session")
     finally:
         tokenizer.join()  # never leave a thread behind, not even on the way out

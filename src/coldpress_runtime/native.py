@@ -6,7 +6,7 @@
 
 from _ctypes import CFuncPtr, _SimpleCData, byref, dlopen, dlsym
 
-__all__ = ["CString", "Float", "Int64", "Pointer", "byref", "function", "open_library", "symbol"]
+__all__ = ["CString", "Char", "Float", "Int32", "Int64", "Pointer", "byref", "function", "open_library", "symbol"]
 
 _CDECL = 1
 _RTLD_NOW = 2
@@ -18,6 +18,14 @@ class Pointer(_SimpleCData):  # type: ignore[type-arg]
 
 class CString(_SimpleCData):  # type: ignore[type-arg]
     _type_ = "z"
+
+
+class Char(_SimpleCData):  # type: ignore[type-arg]
+    _type_ = "c"
+
+
+class Int32(_SimpleCData):  # type: ignore[type-arg]
+    _type_ = "i"
 
 
 class Int64(_SimpleCData):  # type: ignore[type-arg]

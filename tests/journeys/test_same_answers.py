@@ -23,11 +23,11 @@ AWS_CLIENT = [base_python(), "-m", "awslambdaric", "handler.lambda_handler"]
 
 
 @pytest.fixture(scope="module")
-def unzipped(artifact: Artifact, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unzipped(either: Artifact, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The function as Lambda has it: from the zip, with the modes that the zip says."""
     root = tmp_path_factory.mktemp("task")
-    assert artifact.zip is not None
-    with zipfile.ZipFile(artifact.zip) as archive:
+    assert either.zip is not None
+    with zipfile.ZipFile(either.zip) as archive:
         assert archive.testzip() is None
         for info in archive.infolist():
             path = Path(archive.extract(info, root))
@@ -36,8 +36,8 @@ def unzipped(artifact: Artifact, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
-def expected(artifact: Artifact) -> list[Any]:
-    function = Function(str(artifact.function_folder))
+def expected(either: Artifact) -> list[Any]:
+    function = Function(str(either.function_folder))
     return [json.loads(function.handle(event)) for event in EVENTS]
 
 
@@ -65,13 +65,13 @@ def test_under_the_official_emulator(client: str, rie: Path, unzipped: Path, exp
         assert [json.loads(running.invoke(json.dumps(event).encode())[0]) for event in EVENTS] == expected
 
 
-def test_in_this_process(artifact: Artifact, expected: list[Any]) -> None:
-    call = artifact.function()
+def test_in_this_process(either: Artifact, expected: list[Any]) -> None:
+    call = either.function()
     assert [call(event) for event in EVENTS] == expected
 
 
-def test_the_manifest_expects_what_the_function_answers(artifact: Artifact) -> None:
-    call = artifact.function()
-    for sample in artifact.manifest["models"]["minilm"]["samples"]:
+def test_the_manifest_expects_what_the_function_answers(either: Artifact) -> None:
+    call = either.function()
+    for sample in either.manifest["models"]["minilm"]["samples"]:
         (given,), (wanted,) = call(sample["request"])["embeddings"], sample["answer"]["embeddings"]
         assert max(abs(a - b) for a, b in zip(given, wanted, strict=True)) <= 0.0006

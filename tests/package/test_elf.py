@@ -15,8 +15,8 @@ from coldpress.artifact import Artifact
 from coldpress.package.elf import NotElf, machine, strip
 
 
-def test_stripped_libraries_load(artifact: Artifact) -> None:
-    lib = artifact.function_folder / "lib"
+def test_stripped_libraries_load(graph_artifact: Artifact) -> None:
+    lib = graph_artifact.function_folder / "lib"
     ort = ctypes.CDLL(str(lib / "libonnxruntime.so"))
     assert ort.OrtGetApiBase
     script = """
@@ -35,13 +35,13 @@ print(module.Tokenizer)
     assert "Tokenizer" in done.stdout
 
 
-def test_it_takes_off_what_a_loader_never_reads(artifact: Artifact) -> None:
+def test_it_takes_off_what_a_loader_never_reads(graph_artifact: Artifact) -> None:
     (whole,) = [
         Path(str(file.locate()))
         for file in distribution("tokenizers").files or []
         if str(file).endswith("tokenizers.abi3.so")
     ]
-    packed = artifact.function_folder / "lib/tokenizers.abi3.so"
+    packed = graph_artifact.function_folder / "lib/tokenizers.abi3.so"
     assert packed.stat().st_size < 0.75 * whole.stat().st_size
     assert strip(packed.read_bytes()) == packed.read_bytes()
     assert machine(packed.read_bytes()) in ("x86_64", "arm64")
@@ -53,7 +53,7 @@ def test_anything_else_is_refused_or_kept_short(data: bytes) -> None:
         assert len(strip(data)) <= len(data)
 
 
-def test_a_cut_off_library_is_refused(artifact: Artifact) -> None:
-    data = (artifact.function_folder / "lib/tokenizers.abi3.so").read_bytes()
+def test_a_cut_off_library_is_refused(graph_artifact: Artifact) -> None:
+    data = (graph_artifact.function_folder / "lib/tokenizers.abi3.so").read_bytes()
     with pytest.raises(NotElf, match="past its end"):
         strip(data[: len(data) // 2])

@@ -12,22 +12,21 @@ from coldpress.artifact import Artifact
 from coldpress.package.bytecode import interpreters
 
 
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 def test_what_lies_at_the_task_root(artifact: Artifact) -> None:
     root = artifact.function_folder
-    assert sorted(path.name for path in root.iterdir()) == [
-        "bootstrap",
-        "coldpress_runtime",
-        "handler.py",
-        "lib",
-        "models",
-    ]
-    assert sorted(path.name for path in (root / "models/minilm").iterdir()) == [
-        "model.onnx",
-        "task.json",
-        "tokenizer.json",
-        "weights.bin",
-    ]
-    assert sorted(path.name for path in (root / "lib").iterdir()) == ["libonnxruntime.so", "tokenizers.abi3.so"]
+    assert names(root) == ["bootstrap", "coldpress_runtime", "handler.py", "lib", "models"]
+    assert names(root / "models/minilm") == ["model.press", "task.json"]
+    assert names(root / "lib") == ["libpress.so"]
+
+
+def test_what_a_graph_carries(graph_artifact: Artifact) -> None:
+    root = graph_artifact.function_folder
+    assert names(root / "models/minilm") == ["model.onnx", "task.json", "tokenizer.json", "weights.bin"]
+    assert names(root / "lib") == ["libonnxruntime.so", "tokenizers.abi3.so"]
 
 
 def test_the_sandbox_user_can_read_everything(artifact: Artifact) -> None:
@@ -66,12 +65,14 @@ def test_a_changed_file_is_seen(tiny_artifact: Artifact) -> None:
 
 
 @pytest.mark.slow
-def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["press", "onnxruntime"])
+def test_two_builds_are_the_same_bytes(engine: str, tmp_path: Path) -> None:
     """Other folder, other umask, other hash seed, other time zone: the same artifact."""
     seen = []
     for place, mask, seed in (("a", 0o022, "1"), ("somewhere/else", 0o077, "2")):
         out = tmp_path / place / "out"
-        script = f"import os; os.umask({mask}); import coldpress; coldpress.build('demo:minilm', out={str(out)!r})"
+        build = f"coldpress.build('demo:minilm', out={str(out)!r}, engine={engine!r})"
+        script = f"import os; os.umask({mask}); import coldpress; {build}"
         env = {**os.environ, "PYTHONHASHSEED": seed, "TZ": "Asia/Tokyo" if seed == "2" else "UTC"}
         subprocess.run([sys.executable, "-c", script], check=True, env=env, cwd=tmp_path)
         seen.append(

@@ -16,7 +16,6 @@ LATER = {"_sha2"}  # of the standard library since Python 3.12
 
 #: Modules of the standard library that a first answer may load beyond those of a bare interpreter.
 COLD = {"_ctypes", "_json", "_operator", "_socket", "_thread", "posix", "time", "_imp"}
-COLD |= {"types"}  # by the tokenizers module as it loads
 
 
 def test_only_the_standard_library() -> None:

@@ -19,8 +19,6 @@ TASK_FORMAT = 1
 LIMITS = {
     "texts": 2048,
     "characters": 100_000,
-    # Texts run together up to this many padded tokens: more gains no speed on a vCPU, only memory.
-    "batch_tokens": 512,
 }
 
 BOOTSTRAP = """\
@@ -74,7 +72,7 @@ def make_function(source: Source, candidate: Candidate, root: Path) -> FunctionT
     _write(root / "handler.py", HANDLER)
     _copy_runtime(root / "coldpress_runtime")
     pythons = compile_runtime(root / "coldpress_runtime")
-    versions = place_libraries(candidate.engine, root / "lib")
+    versions = place_libraries(candidate.engine, candidate.tokenizer is not None, root / "lib")
     task = _task(source, candidate)
     folder = root / "models" / source.name
     folder.mkdir(parents=True)
@@ -93,16 +91,13 @@ def _task(source: Source, candidate: Candidate) -> dict[str, Any]:
         "engine": candidate.engine,
         "precision": candidate.precision,
         "model": candidate.model,
-        "fold": candidate.fold,
         "tokenizer": candidate.tokenizer,
-        "inputs": list(candidate.inputs),
-        "output": candidate.output,
         "dimensions": source.dimensions,
         "pooling": "+".join(source.pooling) or "none",
         "normalize": source.normalize,
         "max_tokens": source.max_tokens,
-        "pad_id": candidate.pad_id,
-        "limits": LIMITS,
+        "limits": LIMITS | {"batch_tokens": candidate.batch_tokens},
+        **candidate.settings,
     }
 
 

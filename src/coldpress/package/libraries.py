@@ -1,36 +1,53 @@
-"""The native parts that a function carries, taken from the pinned wheels that are installed here."""
+"""The native parts that a function carries: our own, and those of the pinned wheels that are installed here."""
 
+import platform
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.resources import files
 from pathlib import Path
 
-from coldpress.errors import MissingExtra
+from coldpress.errors import ColdpressError, MissingExtra
 from coldpress.package.elf import strip
 
-#: engine → (file in lib/, wheel, a part of the file's name inside the wheel)
-PARTS = {
-    "onnxruntime": (
-        ("libonnxruntime.so", "onnxruntime", "capi/libonnxruntime.so."),
-        ("tokenizers.abi3.so", "tokenizers", "tokenizers.abi3.so"),
-    ),
-}
+_ARCHITECTURES = {"amd64": "x86_64", "aarch64": "arm64"}
 
 
-def place_libraries(engine: str, folder: Path) -> dict[str, str]:
+def host_architecture() -> str:
+    machine = platform.machine().lower()
+    return _ARCHITECTURES.get(machine, machine)
+
+
+def place_libraries(engine: str, tokenizers: bool, folder: Path) -> dict[str, str]:
     """Write the engine's libraries into `folder`, stripped; say which versions they are."""
     folder.mkdir()
     versions = {}
-    for name, wheel, part in PARTS[engine]:
-        source, versions[wheel] = _find(wheel, part)
-        (folder / name).write_bytes(strip(source.read_bytes()))
+    if engine == "press":
+        (folder / "libpress.so").write_bytes(strip(press_library(host_architecture())))
+    if engine == "onnxruntime":
+        data, versions["onnxruntime"] = _from_wheel("onnxruntime", "capi/libonnxruntime.so.")
+        (folder / "libonnxruntime.so").write_bytes(strip(data))
+    if tokenizers:
+        data, versions["tokenizers"] = _from_wheel("tokenizers", "tokenizers.abi3.so")
+        (folder / "tokenizers.abi3.so").write_bytes(strip(data))
     return versions
 
 
-def _find(wheel: str, part: str) -> tuple[Path, str]:
+def press_library(arch: str) -> bytes:
+    """The press library for an architecture, as it was compiled when coldpress was installed."""
+    library = files("coldpress.package").joinpath(f"press/libpress-{arch}.so")
+    if not library.is_file():
+        raise ColdpressError(
+            f"this coldpress was installed without the press library for {arch}: "
+            "install gcc and install it again, or use --engine onnxruntime"
+        )
+    return library.read_bytes()
+
+
+def _from_wheel(wheel: str, part: str) -> tuple[bytes, str]:
     try:
         found = distribution(wheel)
     except PackageNotFoundError:
         raise MissingExtra("export", wheel, "packing the engine") from None
     for file in found.files or []:
         if part in str(file):
-            return Path(str(found.locate_file(file))), found.version
+            return Path(str(found.locate_file(file))).read_bytes(), found.version
     raise MissingExtra("export", wheel, f"packing {part} (this {wheel} {found.version} has none)")

@@ -1,4 +1,4 @@
-"""Engines: each opens a model file and runs it on buffers. One file per engine.
+"""Engines: each opens a model and runs it on token ids. One file per engine.
 
 Tasks never learn which engine they were given.
 """
@@ -7,26 +7,35 @@ from coldpress_runtime.faults import LoadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Any, Protocol
 
     class Engine(Protocol):
-        def open(self, path: str, inputs: list[str], output: str, threads: int, fold: bool) -> "Session": ...
+        def open(self, folder: str, spec: dict[str, Any], threads: int) -> "Session": ...
 
     class Session(Protocol):
-        def run(self, inputs: list[list[int]], shape: tuple[int, ...]) -> "Output": ...
+        def run(self, batch: list[list[int]]) -> "Output": ...
 
     class Output(Protocol):
-        shape: tuple[int, ...]
+        """What a batch came to: for each text one row, or one row per token."""
 
-        def floats(self, start: int, stop: int) -> list[float]: ...
+        def row(self, at: int) -> tuple[int, int]:
+            """Where the floats of text `at` begin and end."""
+
+        def json(self, start: int, stop: int) -> str:
+            """Floats as a JSON array; an EngineError when one of them is not finite."""
+
         def raw(self, start: int, stop: int) -> bytes: ...
         def close(self) -> None: ...
 
 
 def load_engine(name: str, libraries: tuple[str, ...]) -> "Engine":
     """Load the engine called `name`, found in one of the folders `libraries`."""
-    if name == "onnxruntime":
-        from coldpress_runtime.engines.onnxruntime import Engine
+    if name == "press":
+        from coldpress_runtime.engines import press
 
-        return Engine(libraries)
-    raise LoadError(f"task.json names the engine {name!r}; this runtime has: onnxruntime")
+        return press.Engine(libraries)
+    if name == "onnxruntime":
+        from coldpress_runtime.engines import onnxruntime
+
+        return onnxruntime.Engine(libraries)
+    raise LoadError(f"task.json names the engine {name!r}; this runtime has: press, onnxruntime")

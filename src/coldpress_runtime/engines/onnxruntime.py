@@ -13,6 +13,7 @@ from coldpress_runtime.native import CString, Float, Int64, Pointer, byref, func
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _ctypes import Array, CFuncPtr
+    from typing import Any
 
 API_VERSION = 16  # all that is called here; every later ONNX Runtime still offers it
 
@@ -26,13 +27,9 @@ _SET_INTRA_OP_NUM_THREADS = 24
 _SET_INTER_OP_NUM_THREADS = 25
 _CREATE_TENSOR_WITH_DATA = 49
 _GET_TENSOR_MUTABLE_DATA = 51
-_GET_DIMENSIONS_COUNT = 61
-_GET_DIMENSIONS = 62
-_GET_TENSOR_TYPE_AND_SHAPE = 65
 _CREATE_CPU_MEMORY_INFO = 69
 _RELEASE_STATUS = 93
 _RELEASE_VALUE = 96
-_RELEASE_TENSOR_TYPE_AND_SHAPE_INFO = 99
 _RELEASE_SESSION_OPTIONS = 100
 _ADD_SESSION_CONFIG_ENTRY = 130
 
@@ -92,9 +89,10 @@ class Engine:
         self._api = Api(find_library(LIBRARY, folders))
         self._env = self._api.create(_CREATE_ENV, _LOG_ERRORS, b"coldpress")
 
-    def open(self, path: str, inputs: list[str], output: str, threads: int, fold: bool) -> "Session":
+    def open(self, folder: str, spec: "dict[str, Any]", threads: int) -> "Session":
+        path = f"{folder}/{spec['model']}"
         try:
-            return Session(self._api, self._env, path, inputs, output, threads, fold)
+            return Session(self._api, self._env, path, spec, threads)
         except EngineError as error:
             raise LoadError(f"{path} cannot be opened: {error}") from None
 
@@ -102,25 +100,43 @@ class Engine:
 class Session:
     """One model, opened. `run` may be called by several threads at once."""
 
-    def __init__(
-        self, api: Api, env: int, path: str, inputs: list[str], output: str, threads: int, fold: bool
-    ) -> None:
+    def __init__(self, api: Api, env: int, path: str, spec: "dict[str, Any]", threads: int) -> None:
         self._api = api
+        self._pad: int = spec["pad_id"]
+        self._dimensions: int = spec["dimensions"]
+        self._pooled: bool = spec["pooling"] != "none"
         options = api.create(_CREATE_SESSION_OPTIONS)
         api.call(_SET_INTRA_OP_NUM_THREADS, options, threads)
         api.call(_SET_INTER_OP_NUM_THREADS, options, 1)
         # The graph was optimized when it was built; what may be left is to fold what is stored in halves.
-        api.call(_SET_GRAPH_OPTIMIZATION_LEVEL, options, _OPTIMIZE_BASIC if fold else _OPTIMIZE_NOTHING)
+        api.call(_SET_GRAPH_OPTIMIZATION_LEVEL, options, _OPTIMIZE_BASIC if spec["fold"] else _OPTIMIZE_NOTHING)
         # A sandbox is frozen between requests: a spinning thread only burns the caller's time.
         api.call(_ADD_SESSION_CONFIG_ENTRY, options, b"session.intra_op.allow_spinning", b"0")
         self._session = api.create(_CREATE_SESSION, env, path.encode(), options)
         api.release(_RELEASE_SESSION_OPTIONS, options)
         self._memory = api.create(_CREATE_CPU_MEMORY_INFO, _DEVICE_ALLOCATOR, _DEFAULT_MEMORY)
-        self._input_names = (CString * len(inputs))(*[name.encode() for name in inputs])
-        self._output_names = (CString * 1)(output.encode())
+        names: list[str] = spec["inputs"]
+        self._input_names = (CString * len(names))(*[name.encode() for name in names])
+        self._output_names = (CString * 1)(spec["output"].encode())
 
-    def run(self, inputs: list[list[int]], shape: tuple[int, ...]) -> "Output":
-        """Run the graph on int64 inputs, all of one shape, and hand back its output."""
+    def run(self, batch: list[list[int]]) -> "Output":
+        """Run texts of token ids, the shorter ones padded to the longest."""
+        longest = max(map(len, batch))
+        ids: list[int] = []
+        mask: list[int] = []
+        for one in batch:
+            padding = longest - len(one)
+            ids += one
+            mask += [1] * len(one)
+            if padding:
+                ids += [self._pad] * padding
+                mask += [0] * padding
+        lengths = [1 if self._pooled else len(one) for one in batch]
+        made = self._run([ids, mask], (len(batch), longest))
+        return Output(self._api, made, lengths, self._dimensions, 1 if self._pooled else longest)
+
+    def _run(self, inputs: list[list[int]], shape: tuple[int, ...]) -> int:
+        """Run the graph on int64 inputs, all of one shape; returns the tensor that it makes."""
         api = self._api
         dims = (Int64 * len(shape))(*shape)
         buffers = [(Int64 * len(values))(*values) for values in inputs]
@@ -152,28 +168,37 @@ class Session:
             for value in values:
                 if value:
                     api.release(_RELEASE_VALUE, value)
-        return Output(api, made[0])
+        tensor: int = made[0]
+        return tensor
 
 
 class Output:
     """A tensor of float32 that the engine made, readable until it is closed."""
 
-    def __init__(self, api: Api, value: int) -> None:
+    def __init__(self, api: Api, value: int, lengths: list[int], dimensions: int, step: int) -> None:
         self._api = api
         self._value = value
-        info = api.create(_GET_TENSOR_TYPE_AND_SHAPE, value)
-        rank = api.create(_GET_DIMENSIONS_COUNT, info)
-        dims = (Int64 * rank)()
-        api.call(_GET_DIMENSIONS, info, dims, rank)
-        api.release(_RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, info)
-        self.shape: tuple[int, ...] = tuple(dims)
+        self._lengths = lengths  # rows that each text has,
+        self._step = step  # and rows that lie between one text and the next: padding counts here
+        self._dimensions = dimensions
+        self._format = ""
         self._data: int = api.create(_GET_TENSOR_MUTABLE_DATA, value)
+
+    def row(self, at: int) -> tuple[int, int]:
+        start = at * self._step * self._dimensions
+        return start, start + self._lengths[at] * self._dimensions
 
     def _slice(self, start: int, stop: int) -> "Array[Float]":
         return (Float * (stop - start)).from_address(self._data + 4 * start)
 
-    def floats(self, start: int, stop: int) -> list[float]:
-        return self._slice(start, stop)[:]
+    def json(self, start: int, stop: int) -> str:
+        if len(self._format) != 5 * (stop - start) - 1:
+            # Nine significant digits read back as the same float32, always.
+            self._format = ("%.9g," * (stop - start))[:-1]
+        text = self._format % tuple(self._slice(start, stop)[:])
+        if "n" in text:  # nan or inf
+            raise EngineError("the model answered with a value that is not a finite number")
+        return f"[{text}]"
 
     def raw(self, start: int, stop: int) -> bytes:
         return bytes(self._slice(start, stop))

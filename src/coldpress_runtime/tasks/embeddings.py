@@ -1,6 +1,6 @@
 """Text → embeddings: the plain shape, and the one that OpenAI's clients speak."""
 
-from coldpress_runtime.faults import BadRequest, EngineError
+from coldpress_runtime.faults import BadRequest
 from coldpress_runtime.jsontext import quote
 from coldpress_runtime.tasks.texts import fields, flag, shown, texts
 
@@ -22,10 +22,8 @@ class Embeddings:
         self._name: str = spec["name"]
         self._limits: dict[str, int] = spec["limits"]
         self._max_tokens: int = spec["max_tokens"]
-        self._pad: int = spec["pad_id"]
         self._dimensions: int = spec["dimensions"]
         self._pooled: bool = spec["pooling"] != "none"
-        self._format = ("%.9g," * self._dimensions)[:-1]
         self.routes: dict[str, Route] = {"/": self.plain}
         if self._pooled:
             self.routes["/v1/embeddings"] = self.openai
@@ -70,32 +68,26 @@ class Embeddings:
         )
 
     def _tokenize(self, many: list[str], field: str, truncate: bool) -> list[list[int]]:
-        encodings = self._model.tokenizer.encode_batch(many)
-        if not truncate:
-            for at, encoding in enumerate(encodings):
-                if encoding.overflowing:
-                    raise BadRequest(
-                        413,
-                        "text_too_long",
-                        f"{field}[{at}] has more than {self._max_tokens} tokens, the model's limit: "
-                        "shorten it, or leave 'truncate' out to use its beginning",
-                    )
-        return [encoding.ids for encoding in encodings]
+        encoded = self._model.tokenizer.encode(many)
+        for at, (_, cut) in enumerate(encoded):
+            if cut and not truncate:
+                raise BadRequest(
+                    413,
+                    "text_too_long",
+                    f"{field}[{at}] has more than {self._max_tokens} tokens, the model's limit: "
+                    "shorten it, or leave 'truncate' out to use its beginning",
+                )
+        return [ids for ids, _ in encoded]
 
     def _rows(self, ids: list[list[int]], render: "Render", room: int, field: str) -> list[str]:
         """One JSON value per text, in the asked order, as long as they fit into `room` bytes."""
         rows = [""] * len(ids)
         used = done = 0
         for batch in _batches(ids, self._limits["batch_tokens"]):
-            longest = len(ids[batch[-1]])
-            output = self._run([ids[at] for at in batch], longest)
+            output = self._model.session.run([ids[at] for at in batch])
             try:
-                width = self._dimensions if self._pooled else longest * self._dimensions
                 for place, at in enumerate(batch):
-                    start = place * width
-                    # A hidden state is asked for the text's own tokens, never for its padding.
-                    length = width if self._pooled else len(ids[at]) * self._dimensions
-                    rows[at] = render(output, start, start + length)
+                    rows[at] = render(output, *output.row(place))
                     used += len(rows[at]) + 2
                     done += 1
                     if used > room:
@@ -110,24 +102,8 @@ class Embeddings:
                 output.close()
         return rows
 
-    def _run(self, batch: list[list[int]], longest: int) -> "Output":
-        ids: list[int] = []
-        mask: list[int] = []
-        for one in batch:
-            padding = longest - len(one)
-            ids += one
-            mask += [1] * len(one)
-            if padding:
-                ids += [self._pad] * padding
-                mask += [0] * padding
-        return self._model.session.run([ids, mask], (len(batch), longest))
-
     def _numbers(self, output: "Output", start: int, stop: int) -> str:
-        # Nine significant digits read back as the same float32, always.
-        text = self._format % tuple(output.floats(start, stop))
-        if "n" in text:  # nan or inf
-            raise EngineError("the model answered with a value that is not a finite number")
-        return f"[{text}]"
+        return output.json(start, stop)
 
     def _nested(self, output: "Output", start: int, stop: int) -> str:
         step = self._dimensions

@@ -11,22 +11,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    class Encoding(Protocol):
-        ids: list[int]
-        overflowing: list["Encoding"]
-
     class Tokenizer(Protocol):
-        def encode_batch(self, texts: list[str]) -> list[Encoding]: ...
+        def encode(self, texts: list[str]) -> list[tuple[list[int], bool]]:
+            """Token ids of each text, and whether it was cut to the model's length."""
 
 
 LIBRARY = "tokenizers.abi3.so"
 
 
-def open_tokenizer(library: str, path: str) -> "Tokenizer":
-    # Its thread pool costs more than it gives on a vCPU or two.
-    putenv("TOKENIZERS_PARALLELISM", "false")
-    spec = ModuleSpec("tokenizers", None, origin=library)
-    module = _imp.create_dynamic(spec)
-    _imp.exec_dynamic(module)
-    tokenizer: Tokenizer = module.Tokenizer.from_file(path)
-    return tokenizer
+class HuggingFace:
+    def __init__(self, library: str, path: str) -> None:
+        # Its thread pool costs more than it gives on a vCPU or two.
+        putenv("TOKENIZERS_PARALLELISM", "false")
+        module = _imp.create_dynamic(ModuleSpec("tokenizers", None, origin=library))
+        _imp.exec_dynamic(module)
+        self._encode = module.Tokenizer.from_file(path).encode_batch
+
+    def encode(self, texts: list[str]) -> list[tuple[list[int], bool]]:
+        return [(encoding.ids, bool(encoding.overflowing)) for encoding in self._encode(texts)]

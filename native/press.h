@@ -1,0 +1,50 @@
+/* press: a transformer encoder that is running before others have finished importing.
+ *
+ * A model is one file, mapped and used in place (format.h). A session has the memory to run it; several
+ * sessions may share a model, and none of this has global state. Functions that can fail return 0 and
+ * leave a sentence in `error`.
+ */
+#ifndef PRESS_H
+#define PRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct press_model;
+struct press_session;
+
+enum { PRESS_ERROR_SIZE = 256 };
+
+/* Map the file at `path` and check it whole: every offset, every size. */
+struct press_model *press_open(const char *path, char *error);
+void press_close(struct press_model *model);
+
+/* What the model is: floats per answer, the longest text in tokens, one answer per text or per token. */
+size_t press_dimensions(const struct press_model *model);
+size_t press_max_tokens(const struct press_model *model);
+size_t press_per_token(const struct press_model *model);
+
+/* Token ids of a UTF-8 text, framed as the model wants it and cut to `room`; the model must carry a tokenizer.
+ * Returns how many there would be without the cut: any number past `room` when there are more. */
+size_t press_tokenize(const struct press_model *model, const char *text, size_t size, int32_t *ids, uint32_t room);
+size_t press_has_tokenizer(const struct press_model *model);
+
+/* A session that computes with `threads` threads: the caller's, and `threads` − 1 that call press_work.
+ * `kernels` names an instruction set, for tests; null takes the best. */
+struct press_session *press_start(const struct press_model *model, uint32_t threads, const char *kernels, char *error);
+void press_stop(struct press_session *session);
+const char *press_kernels_name(const struct press_session *session);
+
+/* Lend the calling thread to the session until press_stop; returns then. */
+void press_work(struct press_session *session);
+
+/* Run texts given as token ids, one after the other: text i has ids[starts[i]] … ids[starts[i + 1] − 1].
+ * `out` gets press_dimensions floats per text, or per token. Texts never see each other, nor padding. */
+size_t press_run(struct press_session *session, const int32_t *ids, const uint32_t *starts, uint32_t texts,
+                   float *out, char *error);
+
+/* Floats as a JSON array, each the shortest text that reads back as the same float32.
+ * Returns the bytes written, or 0 when a value is not finite. `text` holds 24 bytes per float and 2 more. */
+size_t press_json(const float *values, size_t count, char *text);
+
+#endif

@@ -1,0 +1,116 @@
+"""The press engine: a small C library, a model that is mapped and ready, its tokenizer inside."""
+
+from _thread import start_new_thread
+
+from coldpress_runtime.faults import EngineError, LoadError
+from coldpress_runtime.libraries import find_library
+from coldpress_runtime.native import Char, Float, Int32, open_library, symbol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _ctypes import Array, CFuncPtr
+    from typing import Any
+
+LIBRARY = "libpress.so"
+_ERROR_SIZE = 256
+_FLOAT_TEXT = 24
+
+#: The functions that are called, and how many arguments each takes.
+_FUNCTIONS = {
+    "press_open": 2,
+    "press_start": 4,
+    "press_work": 1,
+    "press_dimensions": 1,
+    "press_max_tokens": 1,
+    "press_per_token": 1,
+    "press_has_tokenizer": 1,
+    "press_tokenize": 5,
+    "press_run": 6,
+    "press_json": 3,
+}
+
+
+class Engine:
+    def __init__(self, folders: tuple[str, ...]) -> None:
+        library = open_library(find_library(LIBRARY, folders))
+        self._functions = {name: symbol(library, name, arity) for name, arity in _FUNCTIONS.items()}
+
+    def open(self, folder: str, spec: "dict[str, Any]", threads: int) -> "Session":
+        return Session(self._functions, f"{folder}/{spec['model']}", threads)
+
+
+class Session:
+    """One model, opened. Calls must not overlap: a sandbox has one request at a time."""
+
+    def __init__(self, functions: "dict[str, CFuncPtr]", path: str, threads: int) -> None:
+        self._error = (Char * _ERROR_SIZE)()
+        self._model = functions["press_open"](path.encode(), self._error)
+        if not self._model:
+            raise LoadError(f"{path}: {self._reason()}")
+        self._session = functions["press_start"](self._model, threads, None, self._error)
+        if not self._session:
+            raise LoadError(f"{path}: {self._reason()}")
+        self._run = functions["press_run"]
+        self._json = functions["press_json"]
+        self._tokenize = functions["press_tokenize"]
+        self._dimensions: int = functions["press_dimensions"](self._model)
+        self._per_token: bool = bool(functions["press_per_token"](self._model))
+        self._room: int = functions["press_max_tokens"](self._model)
+        self._ids = (Int32 * self._room)()
+        for _ in range(threads - 1):
+            # The engine starts no threads of its own: it borrows ours, which sleep in C.
+            start_new_thread(functions["press_work"], (self._session,))
+
+    def encode(self, texts: list[str]) -> list[tuple[list[int], bool]]:
+        """Token ids of each text, and whether it was cut to the model's length."""
+        encoded = []
+        for text in texts:
+            data = text.encode()
+            count = self._tokenize(self._model, data, len(data), self._ids, self._room)
+            encoded.append((self._ids[: min(count, self._room)], count > self._room))
+        return encoded
+
+    def run(self, batch: list[list[int]]) -> "Output":
+        starts = [0]
+        flat: list[int] = []
+        for ids in batch:
+            flat += ids
+            starts.append(len(flat))
+        answers = len(flat) if self._per_token else len(batch)
+        floats = (Float * (answers * self._dimensions))()
+        ids_in, starts_in = (Int32 * len(flat))(*flat), (Int32 * len(starts))(*starts)
+        if not self._run(self._session, ids_in, starts_in, len(batch), floats, self._error):
+            raise EngineError(self._reason())
+        return Output(floats, starts if self._per_token else range(len(batch) + 1), self._dimensions, self._json)
+
+    def _reason(self) -> str:
+        return bytes(self._error).split(b"\0", 1)[0].decode(errors="replace")
+
+
+class Output:
+    def __init__(
+        self, floats: "Array[Float]", starts: "list[int] | range", dimensions: int, json: "CFuncPtr"
+    ) -> None:
+        self._floats = floats
+        self._starts = starts
+        self._dimensions = dimensions
+        self._json = json
+        self._text: Array[Char] | None = None
+
+    def row(self, at: int) -> tuple[int, int]:
+        return self._starts[at] * self._dimensions, self._starts[at + 1] * self._dimensions
+
+    def json(self, start: int, stop: int) -> str:
+        count = stop - start
+        if self._text is None or len(self._text) < _FLOAT_TEXT * count + 2:
+            self._text = (Char * (_FLOAT_TEXT * count + 2))()
+        size = self._json((Float * count).from_buffer(self._floats, 4 * start), count, self._text)
+        if not size:
+            raise EngineError("the model answered with a value that is not a finite number")
+        return bytes(self._text)[:size].decode("ascii")
+
+    def raw(self, start: int, stop: int) -> bytes:
+        return bytes((Float * (stop - start)).from_buffer(self._floats, 4 * start))
+
+    def close(self) -> None:
+        """Nothing to give back: the floats are Python's own."""
