@@ -26,6 +26,7 @@ KERNELS = {
 COMPILERS = {"x86_64": "x86_64-linux-gnu-gcc", "arm64": "aarch64-linux-gnu-gcc"}
 FLAGS = [
     *("-std=gnu11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+    "-fno-strict-aliasing",  # four bytes are read as one word
     *("-Wall", "-Wextra", "-Werror", "-Wno-unused-function"),
     # The same bytes wherever it is built.
     *(f"-ffile-prefix-map={HERE}=native", "-Wl,--build-id=none"),
@@ -41,8 +42,8 @@ def compiler(arch: str) -> str | None:
     return shutil.which(COMPILERS[arch]) or (shutil.which("gcc") if arch == host() else None)
 
 
-def build(arch: str, target: Path, extra: tuple[str, ...] = ()) -> None:
-    """Compile the library for `arch` into the file `target`."""
+def build(arch: str, target: Path, *, program: str | None = None, extra: tuple[str, ...] = ()) -> None:
+    """Compile the library for `arch` into the file `target`, or a `program` that has it inside."""
     gcc = compiler(arch)
     if gcc is None:
         raise FileNotFoundError(f"no compiler for {arch}: apt-get install gcc, or gcc-aarch64-linux-gnu for arm64")
@@ -54,8 +55,11 @@ def build(arch: str, target: Path, extra: tuple[str, ...] = ()) -> None:
             subprocess.run(
                 [gcc, *FLAGS, *extra, *flags, "-c", str(HERE / f"{name}.c"), "-o", objects[-1]], check=True
             )
-        exports = f"-Wl,--version-script={HERE / 'exports.map'}"
-        subprocess.run([gcc, "-shared", *FLAGS, *extra, exports, "-o", str(target), *objects, "-lm"], check=True)
+        if program is None:
+            link = ["-shared", f"-Wl,--version-script={HERE / 'exports.map'}"]
+        else:
+            link = [str(HERE / program), "-pthread"]
+        subprocess.run([gcc, *FLAGS, *extra, *link, "-o", str(target), *objects, "-lm"], check=True)
 
 
 def main(folder: Path) -> None:

@@ -69,7 +69,10 @@ size_t press_json(const float *values, size_t count, char *text) {
         if (!(x - x == 0.0f)) return 0; /* not a number, or infinite */
         if (i) *at++ = ',';
         if (__builtin_signbit(x)) *at++ = '-', x = -x;
-        if (x == 0.0f) *at++ = '0';
+        if (x == 0.0f) { /* readers take a plain −0 for a whole number, which has no sign */
+            *at++ = '0';
+            if (at[-2] == '-') *at++ = '.', *at++ = '0';
+        }
         else if (shortest(x, &digits, &places)) at = write_number(at, digits, places);
         else at += snprintf(at, 24, "%.9g", (double)x);
     }
