@@ -10,13 +10,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 RIE := .cache/aws-lambda-rie
 
-.PHONY: demo test lint bench clean
+# What some tests need beside Python: other CPUs by emulation, a compiler for arm64.
+SYSTEM := qemu-user-static gcc-aarch64-linux-gnu
+
+.PHONY: demo test lint bench clean system
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/ready
 	$(BIN)/coldpress demo
 
-test: $(VENV)/ready-dev $(RIE)
+test: system $(VENV)/ready-dev $(RIE)
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/ready-dev
@@ -28,6 +31,14 @@ bench: $(VENV)/ready-dev $(RIE)
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/publish.py
 	$(BIN)/coldpress demo --picture docs/demo.svg
+
+system:
+	@missing=$$(for package in $(SYSTEM); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
+	if [ -n "$$missing" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -q && apt-get install -qy --no-install-recommends $$missing; \
+	  else echo "not installed, and the tests that need them are skipped:" $$missing; fi; \
+	fi
 
 clean:
 	rm -rf $(VENV) .cache out
