@@ -28,7 +28,9 @@ lint: $(VENV)/ready-dev
 	$(BIN)/mypy
 
 bench: $(VENV)/ready-dev $(RIE)
+	$(PIP) install -q -c constraints.txt -r bench-requirements.txt
 	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/warm.py
 	$(BIN)/python benchmarks/publish.py
 	$(BIN)/coldpress demo --picture docs/demo.svg
 

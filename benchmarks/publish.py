@@ -11,6 +11,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "cold_start.json"
+WARM = ROOT / "benchmarks" / "results" / "warm.json"
 README = ROOT / "README.md"
 CLASSIC = ROOT / "src" / "coldpress" / "classic.json"
 
@@ -24,13 +25,13 @@ ROWS = {
 
 def main() -> None:
     result = json.loads(RESULT.read_text())
-    README.write_text(published(README.read_text(), result))
+    README.write_text(published(README.read_text(), result, json.loads(WARM.read_text())))
     CLASSIC.write_text(json.dumps(classic(result), indent=1) + "\n")
 
 
-def published(text: str, result: dict[str, Any]) -> str:
+def published(text: str, result: dict[str, Any], warm: dict[str, Any]) -> str:
     """`text` with the block between the markers written anew."""
-    block = f"<!-- figures -->\n{figures(result)}\n<!-- /figures -->"
+    block = f"<!-- figures -->\n{figures(result)}\n\n{warm_figures(warm)}\n<!-- /figures -->"
     return re.sub(r"<!-- figures -->.*?<!-- /figures -->", lambda _: block, text, flags=re.DOTALL)
 
 
@@ -64,6 +65,29 @@ def figures(result: dict[str, Any]) -> str:
         "Where a cold start goes: "
         + ", ".join(f"{name} {took:.1f}" for name, took in result["waterfall_ms"].items())
         + " ms.",
+    ]
+    return "\n".join(lines)
+
+
+def warm_figures(warm: dict[str, Any]) -> str:
+    shapes = list(warm["tokens_ms"])
+    lines = [
+        "| warm, one thread, ms at (texts, tokens) | " + " | ".join(shapes) + " |",
+        "|---|" + "---:|" * len(shapes),
+    ]
+    for name in warm["tokens_ms"][shapes[0]]:
+        shown = f"**{name}**" if name.startswith("coldpress") else name
+        lines.append(
+            f"| {shown} | " + " | ".join(f"{warm['tokens_ms'][shape][name]:,.1f}" for shape in shapes) + " |"
+        )
+    best = ", ".join(f"{value:.2f}" for value in warm["tokens_press_over_best_peer"].values())
+    text = ", ".join(f"{value:.2f}" for value in warm["text_press_over_best_peer"].values())
+    speedup = ", ".join(f"{value:.2f}" for value in warm["two_threads_speedup"].values())
+    lines += [
+        "",
+        f"Press takes {best} × the time of the best peer at these shapes; text in, JSON out {text} × "
+        f"(the last one: 64 mixed texts). Two threads are {speedup} × as fast as one at the two larger shapes. "
+        f"Measured on {warm['machine']['cpu']}, medians of {warm['rounds']} alternating rounds.",
     ]
     return "\n".join(lines)
 
