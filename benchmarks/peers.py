@@ -28,9 +28,8 @@ def peers(source: Source, work: Path) -> dict[str, Embed]:
     made["torch fp32"] = _torch(encoder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is deprecated, and still what people use
-        made["torch int8"] = _torch(
-            torch.ao.quantization.quantize_dynamic(encoder, {torch.nn.Linear}, torch.qint8)
-        )
+        quantize = torch.ao.quantization.quantize_dynamic
+        made["torch int8"] = _torch(quantize(encoder, {torch.nn.Linear}, torch.qint8))  # type: ignore[no-untyped-call]
     exported, quantized = _graphs(source, work)
     made["onnxruntime fp32"] = _onnxruntime(exported)
     made["onnxruntime int8"] = _onnxruntime(quantized)

@@ -32,7 +32,7 @@ struct press_op {
     uint32_t inputs, outputs, heads;
     uint32_t first_position, positions;
     float epsilon;
-    uint32_t reserved;
+    uint32_t padding; /* embed: one more than the token id that takes no position; 0 for none */
     uint64_t tensors[PRESS_TENSORS]; /* offsets from the file's start; 0 for none */
 };
 

@@ -11,7 +11,7 @@
 
 enum { PRESS_LANES = 16, PRESS_PANEL = 16 };
 
-enum press_activation { PRESS_LINEAR = 0, PRESS_GELU = 1, PRESS_RELU = 2, PRESS_TANH = 3, PRESS_SILU = 4 };
+enum press_activation { PRESS_LINEAR = 0, PRESS_GELU = 1, PRESS_RELU = 2, PRESS_TANH = 3, PRESS_SILU = 4, PRESS_GELU_TANH = 5 };
 
 /* A quantized matrix, K inputs to N outputs, in panels of sixteen columns: [N/16][K/4][16][4] bytes. */
 struct press_matrix {

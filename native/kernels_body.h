@@ -48,12 +48,20 @@ static inline V v_tanh(V x) {
 
 static inline V v_silu(V x) { return v_div(x, v_add(v_set(1.0f), v_exp(v_sub(v_set(0.0f), x)))); }
 
+/* x/2 · (1 + tanh(√(2/π) · (x + 0.044715·x³))): what some families mean by GELU. */
+static inline V v_gelu_tanh(V x) {
+    V inner = v_fma(v_mul(v_mul(x, x), x), v_set(0.0356774081f), v_mul(x, v_set(0.797884561f)));
+    V half = v_mul(x, v_set(0.5f));
+    return v_fma(half, v_tanh(inner), half);
+}
+
 static inline V activated(V x, enum press_activation act) {
     switch (act) {
     case PRESS_GELU: return v_gelu(x);
     case PRESS_RELU: return v_max(x, v_set(0.0f));
     case PRESS_TANH: return v_tanh(x);
     case PRESS_SILU: return v_silu(x);
+    case PRESS_GELU_TANH: return v_gelu_tanh(x);
     default: return x;
     }
 }

@@ -38,6 +38,7 @@ static const char *wrong_op(const struct press_model *model, const struct press_
         if (t[2] && (!inside(model, t[2], op->positions * out * 4) ||
                      (uint64_t)op->first_position + model->header->max_tokens > op->positions))
             return "embed: too few positions";
+        if (op->padding && !op->first_position) return "embed: no position for padding";
         if (t[3] && !inside(model, t[3], out * 4)) return "embed: the token type lies outside the file";
         return 0;
     case PRESS_OP_NORM:
@@ -48,7 +49,7 @@ static const char *wrong_op(const struct press_model *model, const struct press_
         if (!in || !out || width(model, op->source) != in || width(model, op->target) != out) return "linear: wrong buffers";
         if (op->residual != PRESS_NO_BUFFER && width(model, op->residual) != out) return "linear: wrong residual";
         if (op->source == op->target) return "linear: in place";
-        if (op->activation > PRESS_SILU) return "linear: unknown activation";
+        if (op->activation > PRESS_GELU_TANH) return "linear: unknown activation";
         if (!inside(model, t[0], in * out) || !inside(model, t[1], out * 4) || !inside(model, t[2], out * 4) ||
             !inside(model, t[3], out * 4))
             return "linear: outside the file";

@@ -219,8 +219,12 @@ static void pool_text(const struct press_op *op, const float *x, uint32_t tokens
 static void run_group(struct press_session *s, const int32_t *ids, const uint32_t *starts, uint32_t texts, float *out) {
     const struct press_header *header = s->model->header;
     uint32_t rows = starts[texts] - starts[0], answers = s->model->per_token ? rows : texts;
+    uint32_t padding = s->model->ops[0].padding;
     for (uint32_t text = 0; text < texts; text++)
-        for (uint32_t i = starts[text]; i < starts[text + 1]; i++) s->positions[i - starts[0]] = i - starts[text];
+        for (uint32_t i = starts[text], position = 0; i < starts[text + 1]; i++) {
+            int none = padding && (uint32_t)ids[i] == padding - 1; /* stands just before the first position */
+            s->positions[i - starts[0]] = none ? (uint32_t)-1 : position++;
+        }
     /* Few tokens are shared out evenly; many go in blocks that fit the cache. */
     uint32_t share = press_round_up((rows + s->threads - 1) / s->threads, 6), block = share < BLOCK ? share : BLOCK;
     for (uint32_t i = 0; i < header->op_count;) {

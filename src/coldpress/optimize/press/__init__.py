@@ -6,11 +6,22 @@ from pathlib import Path
 from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import Source
 from coldpress.optimize import Candidate
+from coldpress.optimize.press.albert import lower_albert
 from coldpress.optimize.press.bert import lower_bert
+from coldpress.optimize.press.distilbert import lower_distilbert
+from coldpress.optimize.press.roberta import lower_roberta
 from coldpress.optimize.press.wordpiece import compile_wordpiece
 from coldpress.optimize.tokenizer import prepare_tokenizer
 
-FAMILIES = {"bert": lower_bert}
+FAMILIES = {
+    "albert": lower_albert,
+    "bert": lower_bert,
+    "camembert": lower_roberta,
+    "distilbert": lower_distilbert,
+    "electra": lower_bert,
+    "roberta": lower_roberta,
+    "xlm-roberta": lower_roberta,
+}
 BATCH_TOKENS = 1024
 
 

@@ -16,7 +16,7 @@ ALIGNMENT = 64
 PANEL = 16
 
 EMBED, NORM, LINEAR, ATTEND, POOL, NORMALIZE = range(1, 7)
-ACTIVATIONS = {"linear": 0, "gelu": 1, "relu": 2, "tanh": 3, "silu": 4}
+ACTIVATIONS = {"linear": 0, "gelu": 1, "relu": 2, "tanh": 3, "silu": 4, "gelu_tanh": 5}
 POOLS = {"none": 0, "mean": 1, "cls": 2, "max": 3, "mean_sqrt_len_tokens": 4, "weightedmean": 5, "lasttoken": 6}
 
 _HEADER = struct.Struct(f"<8sIIQQQQQ2QIIII{BUFFERS}I")
@@ -38,6 +38,8 @@ class Op:
     first_position: int = 0
     positions: int = 0
     epsilon: float = 0.0
+    #: a token id that takes no position, or None
+    padding: int | None = None
     tensors: list[NDArray[np.generic] | None] = field(default_factory=list)
 
 
@@ -55,9 +57,13 @@ class PressFile:
         ops_at = _aligned(_HEADER.size)
         data = bytearray(_aligned(ops_at + _OP.size * len(self.ops)))
         places: dict[int, list[int]] = {}
+        once: dict[int, int] = {}  # families that share layers have their tensors here once
         for at, op in enumerate(self.ops):
             if op.kind != EMBED:
-                places[at] = [_append(data, tensor) for tensor in op.tensors]
+                for tensor in op.tensors:
+                    if id(tensor) not in once:
+                        once[id(tensor)] = _append(data, tensor)
+                places[at] = [once[id(tensor)] for tensor in op.tensors]
         tokenizer_at = _append(data, np.frombuffer(self.tokenizer, np.uint8)) if self.tokenizer else 0
         table_at = _aligned(len(data))
         for at, op in enumerate(self.ops):
@@ -82,7 +88,7 @@ class PressFile:
                 op.first_position,
                 op.positions,
                 op.epsilon,
-                0,
+                0 if op.padding is None else op.padding + 1,
                 *tensors,
             )
         widths = (self.widths + [0] * BUFFERS)[:BUFFERS]

@@ -1,0 +1,35 @@
+"""DistilBERT: BERT with other names, and no token types."""
+
+from coldpress.errors import UnsupportedModel
+from coldpress.intake.source import Source
+from coldpress.optimize.press.file import PressFile
+from coldpress.optimize.press.post_norm import Names, Shape, lower_post_norm
+from coldpress.optimize.press.weights import Weights, full_config
+
+NAMES = Names(
+    layer="transformer.layer.{}",
+    query="attention.q_lin",
+    key="attention.k_lin",
+    value="attention.v_lin",
+    out="attention.out_lin",
+    out_norm="sa_layer_norm",
+    up="ffn.lin1",
+    down="ffn.lin2",
+    down_norm="output_layer_norm",
+    types=None,
+)
+
+
+def lower_distilbert(source: Source) -> PressFile:
+    config = full_config(source.folder)
+    if not isinstance(config.get("dim"), int):
+        raise UnsupportedModel(f"the press engine cannot run {source.origin}: its config has no dim")
+    shape = Shape(
+        width=config["dim"],
+        inner=config["hidden_dim"],
+        heads=config["n_heads"],
+        layers=config["n_layers"],
+        activation=config["activation"],
+        epsilon=1e-12,  # not in its config: the family has one
+    )
+    return lower_post_norm(source, Weights(source.folder), shape, NAMES)
