@@ -22,14 +22,20 @@ struct press_matrix {
     uint32_t inputs, outputs; /* multiples of 4 and 16 */
 };
 
+/* How a row was quantized. */
+struct press_row {
+    float scale;
+    int32_t zero;
+};
+
 struct press_kernels {
     const char *name;
 
-    /* One row of floats to bytes, q = round(x / scale); scale is returned. */
-    float (*quantize)(const float *x, uint8_t *q, uint32_t count);
+    /* One row of floats to bytes: x = scale · (byte − zero), with the row's whole range spread over 256 steps. */
+    struct press_row (*quantize)(const float *x, uint8_t *q, uint32_t count);
 
     /* out[r][columns] = act(scale · (q × W) + bias) + residual, for rows of quantized input. */
-    void (*linear)(const struct press_matrix *m, const uint8_t *q, const float *row_scales, uint32_t rows,
+    void (*linear)(const struct press_matrix *m, const uint8_t *q, const struct press_row *row, uint32_t rows,
                    uint32_t first_column, uint32_t columns, enum press_activation act, const float *residual,
                    float *out, uint32_t out_stride);
 

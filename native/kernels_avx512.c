@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BYTE_OFFSET = 128, TILE_ROWS = 6, TILE_PANELS = 4, SCORE_VECTORS = 4, OUT_VECTORS = 2 };
+enum { BYTE_SHIFT = 0, TILE_ROWS = 6, TILE_PANELS = 4, SCORE_VECTORS = 4, OUT_VECTORS = 2 };
 
 /* ROWS × PANELS accumulators, at most 24 of the 32 registers: four loads and six broadcasts for 24 products. */
 #define TILE(ROWS, PANELS)                                                                                     \
@@ -40,8 +40,8 @@ static inline void tile(const int8_t *w, uint32_t inputs, uint32_t panels, const
     (panels == 4 ? four : one)[rows - 1](w, inputs, q, acc);
 }
 
-static inline V exact(const int32_t *acc, const int32_t *sums) {
-    __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(sums), 7); /* 128 times */
+static inline V exact(const int32_t *acc, const int32_t *sums, int32_t zero) {
+    __m512i offset = _mm512_mullo_epi32(_mm512_loadu_si512(sums), _mm512_set1_epi32(zero));
     return _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_loadu_si512(acc), offset));
 }
 

@@ -1,10 +1,10 @@
 /* All that is said once for every instruction set, in terms of sixteen lanes.
  *
  * A file that includes this has defined V and its operations (lanes_*.h) and, for integers:
- *   BYTE_OFFSET               what quantized bytes are stored with, 128 or 0
+ *   BYTE_SHIFT                what is taken off quantized bytes so that they fit the products: 128 or 0
  *   TILE_ROWS, TILE_PANELS    the largest tile that `tile` computes
  *   tile(…)                   integer products of a few rows and panels
- *   exact(…)                  those sums as floats, less what BYTE_OFFSET put into them
+ *   exact(…)                  those sums as floats, less what the row's zero put into them
  *   SCORE_VECTORS, OUT_VECTORS  how many vectors of an attention row stay in registers
  */
 #include "kernels.h"
@@ -66,27 +66,34 @@ static inline V activated(V x, enum press_activation act) {
     }
 }
 
-static float quantize(const float *x, uint8_t *q, uint32_t count) {
-    V peak = v_set(0.0f);
-    for (uint32_t i = 0; i < count; i += PRESS_LANES) peak = v_max(peak, v_abs(v_load(x + i)));
-    float largest = v_largest(peak);
-    V factor = v_set(largest > 0.0f ? 127.0f / largest : 0.0f), magic = v_set(ROUND_MAGIC);
+/* Zero is always a step of its own, so that nothing stays nothing. */
+static struct press_row quantize(const float *x, uint8_t *q, uint32_t count) {
+    V high = v_set(0.0f), low = v_set(0.0f);
+    for (uint32_t i = 0; i < count; i += PRESS_LANES) {
+        V v = v_load(x + i);
+        high = v_max(high, v);
+        low = v_max(low, v_sub(v_set(0.0f), v));
+    }
+    float above = v_largest(high), below = v_largest(low), range = above + below;
+    float steps = range > 0.0f ? 255.0f / range : 0.0f;
+    float zero = (below * steps + ROUND_MAGIC) - ROUND_MAGIC;
+    V factor = v_set(steps), magic = v_set(ROUND_MAGIC), shift = v_set(zero), last = v_set(255.0f);
     for (uint32_t i = 0; i < count; i += PRESS_LANES) {
         V whole = v_sub(v_add(v_mul(v_load(x + i), factor), magic), magic);
-        v_store_bytes(q + i, whole, BYTE_OFFSET);
+        v_store_bytes(q + i, v_min(v_add(whole, shift), last), -BYTE_SHIFT);
     }
-    return largest / 127.0f;
+    return (struct press_row){range / 255.0f, (int32_t)zero - BYTE_SHIFT};
 }
 
-static inline void finish(const struct press_matrix *m, const int32_t *acc, uint32_t column, float row_scale,
+static inline void finish(const struct press_matrix *m, const int32_t *acc, uint32_t column, struct press_row row,
                           enum press_activation act, const float *residual, float *out) {
-    V scale = v_mul(v_set(row_scale), v_load(m->scales + column));
-    V y = activated(v_fma(exact(acc, m->sums + column), scale, v_load(m->bias + column)), act);
+    V scale = v_mul(v_set(row.scale), v_load(m->scales + column));
+    V y = activated(v_fma(exact(acc, m->sums + column, row.zero), scale, v_load(m->bias + column)), act);
     if (residual) y = v_add(y, v_load(residual));
     v_store(out, y);
 }
 
-static void linear(const struct press_matrix *m, const uint8_t *q, const float *row_scales, uint32_t rows,
+static void linear(const struct press_matrix *m, const uint8_t *q, const struct press_row *quantized, uint32_t rows,
                    uint32_t first_column, uint32_t columns, enum press_activation act, const float *residual,
                    float *out, uint32_t out_stride) {
     int32_t acc[TILE_ROWS * TILE_PANELS * PRESS_PANEL] __attribute__((aligned(64)));
@@ -101,7 +108,7 @@ static void linear(const struct press_matrix *m, const uint8_t *q, const float *
             for (uint32_t r = 0; r < many; r++) {
                 size_t at = (size_t)(row + r) * out_stride + column;
                 for (uint32_t p = 0; p < panels; p++)
-                    finish(m, acc + (r * panels + p) * PRESS_PANEL, column + p * PRESS_PANEL, row_scales[row + r], act,
+                    finish(m, acc + (r * panels + p) * PRESS_PANEL, column + p * PRESS_PANEL, quantized[row + r], act,
                            residual ? residual + at + p * PRESS_PANEL : 0, out + at + p * PRESS_PANEL);
             }
             row += many;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BYTE_OFFSET = 0, TILE_ROWS = 4, TILE_PANELS = 1, SCORE_VECTORS = 1, OUT_VECTORS = 1 };
+enum { BYTE_SHIFT = 128, TILE_ROWS = 4, TILE_PANELS = 1, SCORE_VECTORS = 1, OUT_VECTORS = 1 };
 
 #define STEP(LANE)                                                                            \
     for (int c = 0; c < 4; c++) {                                                             \
@@ -36,9 +36,10 @@ static inline void tile(const int8_t *w, uint32_t inputs, uint32_t panels, const
     of[rows - 1](w, inputs, q, acc);
 }
 
-static inline V exact(const int32_t *acc, const int32_t *sums) {
-    (void)sums;
-    return v_int(acc);
+static inline V exact(const int32_t *acc, const int32_t *sums, int32_t zero) {
+    int32_t less[16];
+    for (int i = 0; i < 16; i++) less[i] = acc[i] - zero * sums[i];
+    return v_int(less);
 }
 
 #include "kernels_body.h"

@@ -4,7 +4,7 @@
 
 #include "lanes_portable.h"
 
-enum { BYTE_OFFSET = 0, TILE_ROWS = 1, TILE_PANELS = 1, SCORE_VECTORS = 1, OUT_VECTORS = 1 };
+enum { BYTE_SHIFT = 128, TILE_ROWS = 1, TILE_PANELS = 1, SCORE_VECTORS = 1, OUT_VECTORS = 1 };
 
 static inline void tile(const int8_t *w, uint32_t inputs, uint32_t panels, const uint8_t *q, uint32_t rows, int32_t *acc) {
     (void)panels, (void)rows;
@@ -14,9 +14,10 @@ static inline void tile(const int8_t *w, uint32_t inputs, uint32_t panels, const
             for (uint32_t i = 0; i < 4; i++) acc[c] += w[(size_t)k * 16 + c * 4 + i] * (int8_t)q[k + i];
 }
 
-static inline V exact(const int32_t *acc, const int32_t *sums) {
-    (void)sums;
-    return v_int(acc);
+static inline V exact(const int32_t *acc, const int32_t *sums, int32_t zero) {
+    int32_t less[16];
+    for (int i = 0; i < 16; i++) less[i] = acc[i] - zero * sums[i];
+    return v_int(less);
 }
 
 #include "kernels_body.h"

@@ -147,11 +147,11 @@ static void linear(struct press_session *s, const struct press_op *op, uint32_t 
                                   press_tensor(model, op, 3), op->inputs, op->outputs};
     uint8_t *bytes = s->bytes + (size_t)BLOCK * s->widest * thread;
     const float *in = block_of(s, op->source, row, thread);
-    float scales[BLOCK];
+    struct press_row quantized[BLOCK];
     for (uint32_t r = 0; r < rows; r++)
-        scales[r] = s->kernels->quantize(in + (size_t)r * op->inputs, bytes + (size_t)r * op->inputs, op->inputs);
+        quantized[r] = s->kernels->quantize(in + (size_t)r * op->inputs, bytes + (size_t)r * op->inputs, op->inputs);
     const float *residual = op->residual == PRESS_NO_BUFFER ? 0 : block_of(s, op->residual, row, thread);
-    s->kernels->linear(&matrix, bytes, scales, rows, 0, op->outputs, op->activation, residual,
+    s->kernels->linear(&matrix, bytes, quantized, rows, 0, op->outputs, op->activation, residual,
                        block_of(s, op->target, row, thread), op->outputs);
 }
 

@@ -41,7 +41,8 @@ def write_manifest(
                 "architecture": source.architecture,
                 "source_files": source.files,
                 "recipe": candidate.recipe,
-                "dimensions": source.dimensions,
+                "inputs": {"text": "a text, or a list of texts"},
+                "outputs": {"embeddings": {"dimensions": source.dimensions, "pooling": tree.task["pooling"]}},
                 "drift": {
                     "total": round(drift.total, _DIGITS),
                     "limit": verdict.limit,

@@ -58,7 +58,7 @@ def test_drift_of_graphs(precision: str, limit: float, tmp_path: Path) -> None:
     check_drift(pressed, limit)
 
 
-@pytest.mark.parametrize(("made", "limit"), [("artifact", 0.13), ("graph_artifact", 0.15)])
+@pytest.mark.parametrize(("made", "limit"), [("artifact", 0.09), ("graph_artifact", 0.15)])
 def test_drift_of_int8(made: str, limit: float, request: pytest.FixtureRequest) -> None:
     check_drift(request.getfixturevalue(made), limit)
 
