@@ -14,6 +14,13 @@ from coldpress.artifact import Artifact
 @click.option("--name", help="Name of the function. Default: the model's own.")
 @click.option("--precision", type=click.Choice(["int8", "fp16", "fp32"]), default="int8", show_default=True)
 @click.option(
+    "--engine",
+    type=click.Choice(["auto", "press", "onnxruntime"]),
+    default="auto",
+    show_default=True,
+    help="auto takes press where it can.",
+)
+@click.option(
     "--pooling",
     metavar="MODE",
     help="mean, cls, max, … or none for a vector per token. Default: the model's.",
