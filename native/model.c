@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64, MOST_OPS = 4096, MOST_WIDTH = 1 << 20, MOST_TOKENS = 1 << 16 };
+enum { ALIGNMENT = 64, MOST_OPS = 4096, MOST_WIDTH = 1 << 20, MOST_TOKENS = 1 << 16, MOST_SCORES = 1 << 28 };
 
 static void *fail(char *error, const char *reason) {
     snprintf(error, PRESS_ERROR_SIZE, "%s", reason);
@@ -58,6 +58,7 @@ static const char *wrong_op(const struct press_model *model, const struct press_
         if (!op->heads || !out || out % op->heads || out / op->heads % 16) return "attend: heads do not fit";
         if (width(model, op->source) != 3 * out || width(model, op->target) != out) return "attend: wrong buffers";
         if (op->source == op->target) return "attend: in place";
+        if ((out / op->heads + 16) * (model->header->max_tokens + 16) > MOST_SCORES) return "attend: too large";
         return 0;
     case PRESS_OP_POOL:
         if (!in || width(model, op->source) != in || model->header->dimensions != in) return "pool: wrong size";
@@ -67,6 +68,19 @@ static const char *wrong_op(const struct press_model *model, const struct press_
         return 0;
     default:
         return "an op of an unknown kind";
+    }
+}
+
+static uint32_t bit(uint32_t buffer) { return buffer < PRESS_BUFFERS ? 1u << buffer : 0; }
+
+/* The buffers that an op reads, a bit each. */
+static uint32_t reads(const struct press_op *op) {
+    switch (op->kind) {
+    case PRESS_OP_NORM: return bit(op->target);
+    case PRESS_OP_LINEAR: return bit(op->source) | bit(op->residual);
+    case PRESS_OP_ATTEND:
+    case PRESS_OP_POOL: return bit(op->source);
+    default: return 0;
     }
 }
 
@@ -89,10 +103,13 @@ static const char *wrong_model(struct press_model *model) {
     }
     if (header->table > model->size) return "table outside the file";
     model->ops = (const struct press_op *)(model->base + header->ops);
-    int pooled = 0;
+    uint32_t pooled = 0, written = 0;
     for (uint32_t i = 0; i < header->op_count; i++) {
         const char *wrong = wrong_op(model, model->ops + i);
         if (wrong) return wrong;
+        /* Memory is used again: an answer must have nothing of the one before. */
+        if (reads(model->ops + i) & ~written) return "an op reads what none before it wrote";
+        if (model->ops[i].kind <= PRESS_OP_ATTEND) written |= bit(model->ops[i].target);
         if (model->ops[i].kind == PRESS_OP_POOL) pooled++, model->per_token = model->ops[i].activation == PRESS_POOL_NONE;
         if ((i == 0) != (model->ops[i].kind == PRESS_OP_EMBED)) return "embedding must be the first op, and only that";
         if (model->ops[i].kind == PRESS_OP_NORMALIZE && !pooled) return "normalize: nothing is pooled yet";
@@ -100,24 +117,27 @@ static const char *wrong_model(struct press_model *model) {
     return pooled == 1 ? 0 : "exactly one op must pool";
 }
 
+struct press_model *press_open_memory(const void *base, uint64_t size, char *error) {
+    if (size <= sizeof(struct press_header)) return fail(error, "too short for a press file");
+    struct press_model *model = calloc(1, sizeof *model);
+    if (!model) return fail(error, "out of memory");
+    model->base = base, model->size = size, model->header = base;
+    const char *wrong = wrong_model(model);
+    if (!wrong) return model;
+    free(model);
+    return fail(error, wrong);
+}
+
 struct press_model *press_open(const char *path, char *error) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return fail(error, "cannot be opened");
     off_t size = lseek(file, 0, SEEK_END);
-    void *base = size > (off_t)sizeof(struct press_header) ? mmap(0, (size_t)size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    void *base = size > 0 ? mmap(0, (size_t)size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
     close(file);
-    if (base == MAP_FAILED) return fail(error, "cannot be mapped, or is too short for a press file");
-    struct press_model *model = calloc(1, sizeof *model);
-    if (!model) {
-        munmap(base, (size_t)size);
-        return fail(error, "out of memory");
-    }
-    model->base = base, model->size = (uint64_t)size, model->header = base;
-    const char *wrong = wrong_model(model);
-    if (wrong) {
-        press_close(model);
-        return fail(error, wrong);
-    }
+    if (base == MAP_FAILED) return fail(error, "empty, or cannot be mapped");
+    struct press_model *model = press_open_memory(base, (uint64_t)size, error);
+    if (!model) return munmap(base, (size_t)size), (void *)0;
+    model->mapped = 1;
     /* Layers are needed by every request, so ask for them now; rows of the table come as they are used. */
     uint64_t layers = model->header->table & ~(uint64_t)4095;
     if (layers) madvise(base, layers, MADV_WILLNEED);
@@ -127,7 +147,7 @@ struct press_model *press_open(const char *path, char *error) {
 
 void press_close(struct press_model *model) {
     if (!model) return;
-    munmap((void *)(uintptr_t)model->base, model->size);
+    if (model->mapped) munmap((void *)(uintptr_t)model->base, model->size);
     free(model);
 }
 
