@@ -66,23 +66,24 @@ static inline V activated(V x, enum press_activation act) {
     }
 }
 
-/* Zero is always a step of its own, so that nothing stays nothing. */
+/* Zero is always a step of its own, so that nothing stays nothing; a row that is not finite gets no finite scale. */
 static struct press_row quantize(const float *x, uint8_t *q, uint32_t count) {
-    V high = v_set(0.0f), low = v_set(0.0f);
+    V high = v_set(0.0f), low = v_set(0.0f), wrong = v_set(0.0f);
     for (uint32_t i = 0; i < count; i += PRESS_LANES) {
         V v = v_load(x + i);
-        high = v_max(high, v);
-        low = v_max(low, v_sub(v_set(0.0f), v));
+        high = v_max(v, high); /* in this order, what is no number changes nothing */
+        low = v_max(v_sub(v_set(0.0f), v), low);
+        wrong = v_fma(v, v_set(0.0f), wrong); /* 0 · ∞ is no number, and stays one */
     }
     float above = v_largest(high), below = v_largest(low), range = above + below;
-    float steps = range > 0.0f ? 255.0f / range : 0.0f;
-    float zero = (below * steps + ROUND_MAGIC) - ROUND_MAGIC;
+    float steps = range > 1e-30f && __builtin_isfinite(range) ? 255.0f / range : 0.0f;
+    float zero = steps > 0.0f ? (below * steps + ROUND_MAGIC) - ROUND_MAGIC : 0.0f;
     V factor = v_set(steps), magic = v_set(ROUND_MAGIC), shift = v_set(zero), last = v_set(255.0f);
     for (uint32_t i = 0; i < count; i += PRESS_LANES) {
         V whole = v_sub(v_add(v_mul(v_load(x + i), factor), magic), magic);
         v_store_bytes(q + i, v_min(v_add(whole, shift), last), -BYTE_SHIFT);
     }
-    return (struct press_row){range / 255.0f, (int32_t)zero - BYTE_SHIFT};
+    return (struct press_row){range / 255.0f + v_total(wrong), (int32_t)zero - BYTE_SHIFT};
 }
 
 static inline void finish(const struct press_matrix *m, const int32_t *acc, uint32_t column, struct press_row row,
