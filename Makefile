@@ -10,10 +10,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 RIE := .cache/aws-lambda-rie
 
-# What some tests need beside Python: other CPUs by emulation, a compiler for arm64.
-SYSTEM := qemu-user-static gcc-aarch64-linux-gnu
+# What some tests need beside Python: other CPUs by emulation, a compiler for arm64, one that guides a fuzzer.
+SYSTEM := qemu-user-static gcc-aarch64-linux-gnu clang libclang-rt-14-dev llvm
 
-.PHONY: demo test lint bench clean system
+.PHONY: demo test lint bench fuzz clean system
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/ready
@@ -26,6 +26,10 @@ lint: $(VENV)/ready-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# Ten minutes for each of the two: the loader, the tokenizer.
+fuzz: system $(VENV)/ready-dev
+	$(BIN)/python native/fuzz/run.py --seconds 600
 
 bench: $(VENV)/ready-dev $(RIE)
 	$(PIP) install -q -c constraints.txt -r bench-requirements.txt

@@ -27,6 +27,7 @@ COMPILERS = {"x86_64": "x86_64-linux-gnu-gcc", "arm64": "aarch64-linux-gnu-gcc"}
 FLAGS = [
     *("-std=gnu11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
     "-fno-strict-aliasing",  # four bytes are read as one word
+    "-fwrapv",  # a sum that a wrong file makes too large wraps everywhere, as vector instructions do
     *("-Wall", "-Wextra", "-Werror", "-Wno-unused-function"),
     # The same bytes wherever it is built.
     *(f"-ffile-prefix-map={HERE}=native", "-Wl,--build-id=none"),
@@ -42,10 +43,20 @@ def compiler(arch: str) -> str | None:
     return shutil.which(COMPILERS[arch]) or (shutil.which("gcc") if arch == host() else None)
 
 
-def build(arch: str, target: Path, *, program: str | None = None, extra: tuple[str, ...] = ()) -> None:
-    """Compile the library for `arch` into the file `target`, or a `program` that has it inside."""
-    gcc = compiler(arch)
-    if gcc is None:
+def build(
+    arch: str,
+    target: Path,
+    *,
+    program: str | None = None,
+    extra: tuple[str, ...] = (),
+    using: str | None = None,
+) -> None:
+    """Compile the library for `arch` into the file `target`, or a `program` that has it inside.
+
+    `using` names another compiler than gcc, one that understands its flags.
+    """
+    cc = using or compiler(arch)
+    if cc is None:
         raise FileNotFoundError(f"no compiler for {arch}: apt-get install gcc, or gcc-aarch64-linux-gnu for arm64")
     sources: dict[str, list[str]] = {name: [] for name in COMMON} | KERNELS[arch]
     with tempfile.TemporaryDirectory() as folder:
@@ -53,13 +64,13 @@ def build(arch: str, target: Path, *, program: str | None = None, extra: tuple[s
         for name, flags in sources.items():
             objects.append(f"{folder}/{name}.o")
             subprocess.run(
-                [gcc, *FLAGS, *extra, *flags, "-c", str(HERE / f"{name}.c"), "-o", objects[-1]], check=True
+                [cc, *FLAGS, *extra, *flags, "-c", str(HERE / f"{name}.c"), "-o", objects[-1]], check=True
             )
         if program is None:
             link = ["-shared", f"-Wl,--version-script={HERE / 'exports.map'}"]
         else:
             link = [str(HERE / program), "-pthread"]
-        subprocess.run([gcc, *FLAGS, *extra, *link, "-o", str(target), *objects, "-lm"], check=True)
+        subprocess.run([cc, *FLAGS, *extra, *link, "-o", str(target), *objects, "-lm"], check=True)
 
 
 def main(folder: Path) -> None:

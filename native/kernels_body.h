@@ -68,17 +68,18 @@ static inline V activated(V x, enum press_activation act) {
 /* A little less than 255, so that no rounding carries the largest value past the last step. */
 #define STEPS 254.99f
 
-/* Zero is always a step of its own, so that nothing stays nothing. Adding the magic number leaves the rounded step in
- * the low byte of each sum. */
+/* Zero is always a step of its own, so that nothing stays nothing; a row that is not finite gets no finite scale. Adding
+ * the magic number leaves the rounded step in the low byte of each sum. */
 static struct press_row quantize(const float *x, const float *factors, uint8_t *q, uint32_t count) {
-    V high = v_set(0.0f), low = v_set(0.0f);
+    V high = v_set(0.0f), low = v_set(0.0f), wrong = v_set(0.0f);
     for (uint32_t i = 0; i < count; i += PRESS_LANES) {
         V v = factors ? v_mul(v_load(x + i), v_load(factors + i)) : v_load(x + i);
-        high = v_max(high, v);
-        low = v_min(low, v);
+        high = v_max(v, high); /* in this order, what is no number changes nothing */
+        low = v_min(v, low);
+        wrong = v_fma(v, v_set(0.0f), wrong); /* 0 · ∞ is no number, and stays one */
     }
     float above = v_largest(high), below = v_largest(v_sub(v_set(0.0f), low)), range = above + below;
-    float steps = range > 0.0f ? STEPS / range : 0.0f, scale = range / STEPS;
+    float scale = range / STEPS + v_total(wrong), steps = range > 1e-30f ? STEPS / range : 0.0f; /* less than that is nothing */
     float zero = (below * steps + ROUND_MAGIC) - ROUND_MAGIC;
     V factor = v_set(steps), shift = v_set(ROUND_MAGIC + (zero - (float)BYTE_SHIFT));
     for (uint32_t i = 0; i < count; i += PRESS_LANES) {

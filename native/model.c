@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64, MOST_OPS = 4096, MOST_WIDTH = 1 << 20, MOST_TOKENS = 1 << 16, MOST_INPUTS = 1 << 16 };
+enum { ALIGNMENT = 64, MOST_OPS = 4096, MOST_WIDTH = 1 << 20, MOST_TOKENS = 1 << 16, MOST_INPUTS = 1 << 16, MOST_SCORES = 1 << 28 };
 
 static void *fail(char *error, const char *reason) {
     snprintf(error, PRESS_ERROR_SIZE, "%s", reason);
@@ -86,6 +86,7 @@ static const char *wrong_op(const struct press_model *model, const struct press_
         if (wrong_heads(model, op, op->source) || width(model, op->target) != out) return "attend: heads do not fit";
         if (t[0] && (op->positions + 1ull < model->header->max_tokens || !floats(model, t[0], op->heads * (2ull * op->positions + 1))))
             return "attend: too few distances";
+        if ((out / op->heads + 16) * (model->header->max_tokens + 16) > MOST_SCORES) return "attend: too large";
         return op->source == op->target ? "attend: in place" : 0;
     case PRESS_OP_ROTATE:
         if (wrong_heads(model, op, op->target)) return "rotate: heads do not fit";
@@ -108,17 +109,41 @@ static int about_tokens(const struct press_op *op) {
     return op->kind == PRESS_OP_EMBED || op->kind == PRESS_OP_ATTEND || op->kind == PRESS_OP_ROTATE;
 }
 
+static uint32_t bit(uint32_t buffer) { return buffer < PRESS_BUFFERS ? 1u << buffer : 0; }
+
+/* The buffers that an op reads, a bit each. */
+static uint32_t reads(const struct press_op *op) {
+    switch (op->kind) {
+    case PRESS_OP_EMBED: return 0;
+    case PRESS_OP_LINEAR:
+    case PRESS_OP_FLOAT_LINEAR: return bit(op->source) | bit(op->residual);
+    case PRESS_OP_ROTATE:
+    case PRESS_OP_NORMALIZE: return bit(op->target);
+    default: return bit(op->source);
+    }
+}
+
 static const char *wrong_ops(struct press_model *model) {
     const struct press_header *header = model->header;
+    uint32_t written = 0, pooled[PRESS_BUFFERS] = {0};
     model->per_token = 1;
     for (uint32_t i = 0; i < header->op_count; i++) {
         const struct press_op *op = model->ops + i;
         const char *wrong = wrong_op(model, op);
         if (wrong) return wrong;
         if ((i == 0) != (op->kind == PRESS_OP_EMBED)) return "embedding must be the first op, and only that";
-        if (op->kind == PRESS_OP_POOL) model->per_token = 0;
-        else if (!model->per_token && about_tokens(op)) return "an op about tokens comes after pooling";
+        /* Memory is used again: an answer must have nothing of the one before. */
+        if (reads(op) & ~written) return "an op reads what none before it wrote";
+        if (op->kind == PRESS_OP_POOL) {
+            if (op->column != pooled[op->target]) return "pool: a gap between two";
+            pooled[op->target] += op->inputs;
+            model->per_token = 0;
+        } else if (!model->per_token && about_tokens(op)) {
+            return "an op about tokens comes after pooling";
+        }
+        if (op->kind != PRESS_OP_POOL || pooled[op->target] == header->widths[op->target]) written |= bit(op->target);
     }
+    if (bit(model->ops[header->op_count - 1].target) & ~written) return "the answer is not written whole";
     return header->dimensions <= width(model, model->ops[header->op_count - 1].target) ? 0 : "the answer is wider than what the last op writes";
 }
 
@@ -144,24 +169,27 @@ static const char *wrong_model(struct press_model *model) {
     return wrong_ops(model);
 }
 
+struct press_model *press_open_memory(const void *base, uint64_t size, char *error) {
+    if (size <= sizeof(struct press_header)) return fail(error, "too short for a press file");
+    struct press_model *model = calloc(1, sizeof *model);
+    if (!model) return fail(error, "out of memory");
+    model->base = base, model->size = size, model->header = base;
+    const char *wrong = wrong_model(model);
+    if (!wrong) return model;
+    free(model);
+    return fail(error, wrong);
+}
+
 struct press_model *press_open(const char *path, char *error) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return fail(error, "cannot be opened");
     off_t size = lseek(file, 0, SEEK_END);
-    void *base = size > (off_t)sizeof(struct press_header) ? mmap(0, (size_t)size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    void *base = size > 0 ? mmap(0, (size_t)size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
     close(file);
-    if (base == MAP_FAILED) return fail(error, "cannot be mapped, or is too short for a press file");
-    struct press_model *model = calloc(1, sizeof *model);
-    if (!model) {
-        munmap(base, (size_t)size);
-        return fail(error, "out of memory");
-    }
-    model->base = base, model->size = (uint64_t)size, model->header = base;
-    const char *wrong = wrong_model(model);
-    if (wrong) {
-        press_close(model);
-        return fail(error, wrong);
-    }
+    if (base == MAP_FAILED) return fail(error, "empty, or cannot be mapped");
+    struct press_model *model = press_open_memory(base, (uint64_t)size, error);
+    if (!model) return munmap(base, (size_t)size), (void *)0;
+    model->mapped = 1;
     /* Layers are needed by every request, so ask for them now; rows of the table come as they are used. */
     uint64_t layers = model->header->table & ~(uint64_t)4095;
     if (layers) madvise(base, layers, MADV_WILLNEED);
@@ -171,7 +199,7 @@ struct press_model *press_open(const char *path, char *error) {
 
 void press_close(struct press_model *model) {
     if (!model) return;
-    munmap((void *)(uintptr_t)model->base, model->size);
+    if (model->mapped) munmap((void *)(uintptr_t)model->base, model->size);
     free(model);
 }
 

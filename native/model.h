@@ -11,7 +11,11 @@ struct press_model {
     const struct press_header *header;
     const struct press_op *ops;
     uint32_t per_token;
+    uint32_t mapped; /* whether closing the model unmaps it */
 };
+
+/* As press_open, for a file that is in memory already, at an address that is a multiple of 64; it stays the caller's. */
+struct press_model *press_open_memory(const void *base, uint64_t size, char *error);
 
 /* A tensor of an op; null where the op has none. */
 static inline const void *press_tensor(const struct press_model *model, const struct press_op *op, int index) {
