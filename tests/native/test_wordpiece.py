@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from coldpress.artifact import Artifact
 from coldpress.errors import UnsupportedModel
 from coldpress.intake import Options, find
-from coldpress.optimize.press.wordpiece import compile_wordpiece
+from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
 from coldpress_runtime.engines.press import Engine, Session
@@ -105,7 +105,11 @@ def test_any_text(text: str, ours: Session, theirs: Any) -> None:
         ("normalizer", {"type": "NFKC"}, "normalizer is NFKC"),
         ("pre_tokenizer", {"type": "Whitespace"}, "pre-tokenizer"),
         ("model", {"type": "BPE"}, "model is BPE"),
-        ("post_processor", None, "frames"),
+        (
+            "post_processor",
+            {"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}},
+            "frames",
+        ),
     ],
 )
 def test_what_is_not_compiled_is_refused(part: str, value: object, named: str, tokenizer_json: str) -> None:
@@ -113,4 +117,4 @@ def test_what_is_not_compiled_is_refused(part: str, value: object, named: str, t
 
     spec = json.loads(tokenizer_json) | {part: value}
     with pytest.raises(UnsupportedModel, match=named):
-        compile_wordpiece(json.dumps(spec))
+        compile_tokenizer(json.dumps(spec))

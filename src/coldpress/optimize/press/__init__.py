@@ -10,7 +10,7 @@ from coldpress.optimize.press.albert import lower_albert
 from coldpress.optimize.press.bert import lower_bert
 from coldpress.optimize.press.distilbert import lower_distilbert
 from coldpress.optimize.press.roberta import lower_roberta
-from coldpress.optimize.press.wordpiece import compile_wordpiece
+from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.tokenizer import prepare_tokenizer
 
 FAMILIES = {
@@ -36,7 +36,7 @@ def press(source: Source, work: Path, say: Callable[[str], None]) -> Candidate:
     carried: str | None = tokenizer.path.name
     files = [work / "model.press"]
     try:
-        file.tokenizer = compile_wordpiece(tokenizer.path.read_text(encoding="utf-8"))
+        file.tokenizer = compile_tokenizer(tokenizer.path.read_text(encoding="utf-8"))
         carried = None
         say(f"{source.architecture} in int8, its tokenizer compiled")
     except UnsupportedModel as reason:
