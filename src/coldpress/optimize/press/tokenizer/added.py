@@ -73,7 +73,7 @@ class _Trie:
 def _spaces() -> NDArray[np.uint32]:
     """What tokens with `rstrip` take in. Python knows all that may be space, and a few that are none."""
     found = _beside({"rstrip": True}, "".join(re.findall(r"\s", every_character())))
-    return ranges(character for character, length in found.items() if length == 2)
+    return ranges(character for character, length in found.items() if length > 1)
 
 
 def _letters() -> NDArray[np.uint32]:
