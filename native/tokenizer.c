@@ -1,7 +1,7 @@
 /* A text is cut at added tokens, given to its kind of tokenizer between them, and framed. */
 #include "tokenizer.h"
 
-static const struct press_tokenizer_kind *const kinds[] = {0, &press_wordpiece};
+static const struct press_tokenizer_kind *const kinds[] = {[1] = &press_wordpiece, [PRESS_UNIGRAM] = &press_unigram};
 
 uint32_t press_index(struct press_text *s, const uint8_t *at) {
     for (; s->at < at; s->at++) s->index += (*s->at & 0xC0) != 0x80;
@@ -93,7 +93,7 @@ static const char *wrong_tables(const struct press_tokenizer *t) {
 const char *press_wrong_tokenizer(const uint8_t *base, uint64_t size) {
     const struct press_tokenizer *t = (const struct press_tokenizer *)base;
     if (size < sizeof *t || size > UINT32_MAX) return "tokenizer: too small, or too large";
-    if (!t->kind || t->kind >= sizeof kinds / sizeof *kinds) return "tokenizer: of an unknown kind";
+    if (t->kind >= sizeof kinds / sizeof *kinds || !kinds[t->kind]) return "tokenizer: of an unknown kind";
     if (!t->vocabulary || t->vocabulary > INT32_MAX) return "tokenizer: an impossible vocabulary";
     for (int part = 0; part < PARTS; part++) {
         uint64_t item = part == PART_BYTES ? 1 : part == PART_PAGES ? 2 : 4;
@@ -105,7 +105,7 @@ const char *press_wrong_tokenizer(const uint8_t *base, uint64_t size) {
         for (uint32_t i = 0; i < t->parts[part].count; i++)
             if (ids[i] >= t->vocabulary) return "tokenizer: impossible ids";
     }
-    const char *wrong = wrong_tables(t);
+    const char *wrong = t->kind == PRESS_UNIGRAM ? 0 : wrong_tables(t); /* it has its own */
     if (!wrong) wrong = press_wrong_added(t);
     return wrong ? wrong : kinds[t->kind]->wrong(t);
 }

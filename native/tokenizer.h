@@ -77,7 +77,9 @@ struct press_tokenizer_kind {
     void (*segment)(struct press_text *s, const uint8_t *at, const uint8_t *end);
 };
 
-extern const struct press_tokenizer_kind press_wordpiece;
+enum { PRESS_UNIGRAM = 9 };
+
+extern const struct press_tokenizer_kind press_wordpiece, press_unigram;
 
 static inline const void *press_part(const struct press_tokenizer *t, enum press_part part) {
     return (const uint8_t *)t + t->parts[part].at;

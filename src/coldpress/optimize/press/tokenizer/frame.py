@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coldpress.errors import UnsupportedModel
 
-WORDPIECE = 1
+WORDPIECE, UNIGRAM = 1, 9
 
 _PARTS = 24
 _HEADER = struct.Struct(f"<8I{2 * _PARTS}I")

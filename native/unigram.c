@@ -1,0 +1,270 @@
+/* Unigram: of all ways to cut a text into known pieces, the one that is likeliest in all.
+ *
+ * The text is normalized, its spaces become a visible character, and before each of these it may be cut into
+ * words. Pieces stand in a trie of their UTF-8 bytes, its nodes in the order of their depth: the children of a
+ * node are neighbours, and begin where those of the node before end.
+ */
+#include "normalize.h"
+#include "tokenizer.h"
+
+#include <stdlib.h>
+
+/* The parts of this kind. */
+static const enum press_part PART_STEPS = PART_OWN, /* struct step */
+    PART_WORDS = PART_OWN + 1,                      /* what the steps need */
+    PART_BLANKS = PART_OWN + 2,                     /* a bit per code point: white space that splits; none past the last */
+    PART_LABELS = PART_OWN + 3,                     /* a byte per node: the one that leads to it */
+    PART_CHILDREN = PART_OWN + 4,                   /* where the children of each node begin; and the end of the last */
+    PART_MARKS = PART_OWN + 5,                      /* for every 32 nodes: which of them are pieces, and how many were before */
+    PART_IDS = PART_OWN + 6,                        /* of the pieces, in the order of their nodes */
+    PART_SCORES = PART_OWN + 7,                     /* of the same: a float each, or a double */
+    PART_FALLBACK = PART_OWN + 8;                   /* 256 ids, of bytes; past the vocabulary where there is none. Or nothing */
+
+enum { SET_FLAGS, SET_REPLACEMENT, SET_UNKNOWN, SET_UNKNOWN_SCORE }; /* settings; the last is a double */
+
+enum { SPLIT_BLANKS = 1, METASPACE = 2, PREPEND_ALWAYS = 4, PREPEND_FIRST = 8, SPLIT_SPACES = 16, DOUBLES = 32 };
+
+enum { NONE = UINT32_MAX };
+
+/* The best way to a place in a word. */
+struct place {
+    union {
+        double score;
+        uint32_t next; /* once the best way is known: where the piece from here ends */
+    };
+    uint32_t start, id; /* where its last piece begins, and which one that is */
+};
+
+struct unigram {
+    struct press_text *s;
+    const struct press_tokenizer *t;
+    const uint8_t *labels;
+    const uint32_t *children, *ids, *fallback;
+    const uint32_t (*marks)[2];
+    const void *scores;
+    uint32_t flags, unknown;
+    double unknown_score;
+    struct letters text;
+    struct place *places;
+    uint32_t room;
+};
+
+/* The child of a node that a byte leads to, or 0. */
+static inline uint32_t child(const struct unigram *u, uint32_t node, uint8_t byte) {
+    uint32_t low = u->children[node], high = u->children[node + 1];
+    while (high - low > 8) {
+        uint32_t middle = low + (high - low) / 2;
+        if (u->labels[middle] <= byte) low = middle;
+        else high = middle;
+    }
+    for (; low < high; low++)
+        if (u->labels[low] == byte) return low;
+    return 0;
+}
+
+static inline uint32_t follow(const struct unigram *u, uint32_t node, uint32_t point) {
+    uint8_t bytes[4];
+    uint32_t count = press_encode(point, bytes);
+    node = child(u, node, bytes[0]);
+    for (uint32_t i = 1; i < count && node; i++) node = child(u, node, bytes[i]);
+    return node;
+}
+
+/* The number of the piece that ends at a node, or NONE. */
+static inline uint32_t piece_at(const struct unigram *u, uint32_t node) {
+    uint32_t bits = u->marks[node / 32][0], bit = node % 32;
+    if (!(bits >> bit & 1)) return NONE;
+    return u->marks[node / 32][1] + (uint32_t)__builtin_popcount(bits & ((1u << bit) - 1));
+}
+
+static inline double score_of(const struct unigram *u, uint32_t piece) {
+    double wide;
+    if (!(u->flags & DOUBLES)) return ((const float *)u->scores)[piece];
+    memcpy(&wide, (const uint8_t *)u->scores + (size_t)piece * sizeof wide, sizeof wide);
+    return wide;
+}
+
+static inline void offer(struct place *place, double score, uint32_t start, uint32_t id) {
+    if (place->start == NONE || score > place->score) place->score = score, place->start = start, place->id = id;
+}
+
+/* What no piece covers, as one token; but the vocabulary may have it as a whole, or its bytes. */
+static void put_unknown(struct unigram *u, const uint32_t *points, uint32_t count, uint32_t start, uint32_t end) {
+    uint32_t node = follow(u, 0, points[0]), piece, bytes_known = u->fallback != 0;
+    for (uint32_t i = 1; i < count && node; i++) node = follow(u, node, points[i]);
+    piece = node ? piece_at(u, node) : NONE;
+    if (piece != NONE || !bytes_known) {
+        press_put(u->s, piece != NONE ? u->ids[piece] : u->unknown, start, end);
+        return;
+    }
+    uint8_t bytes[4];
+    for (int write = 0; write < 2; write++)
+        for (uint32_t i = 0; i < count && bytes_known; i++)
+            for (uint32_t k = 0, size = press_encode(points[i], bytes); k < size && bytes_known; k++)
+                if (write) press_put(u->s, u->fallback[bytes[k]], start, end);
+                else bytes_known = u->fallback[bytes[k]] < u->t->vocabulary;
+    if (!bytes_known) press_put(u->s, u->unknown, start, end);
+}
+
+/* The tokens of one word. */
+static void put_word(struct unigram *u, const uint32_t *points, const uint32_t *sources, uint32_t count) {
+    if (count >= u->room) {
+        uint64_t room = (uint64_t)count + count / 2 + 64;
+        struct place *places = realloc(u->places, room * sizeof *places);
+        if (!places) {
+            u->s->failed = 1;
+            return;
+        }
+        u->places = places, u->room = (uint32_t)room;
+    }
+    struct place *places = u->places;
+    for (uint32_t i = 0; i <= count; i++) places[i].start = NONE;
+    places[0].score = 0;
+    for (uint32_t start = 0; start < count; start++) {
+        double before = places[start].score;
+        int alone = 0;
+        uint32_t node = 0;
+        for (uint32_t at = start; at < count; at++) {
+            node = follow(u, node, points[at]);
+            if (!node) break;
+            uint32_t piece = piece_at(u, node);
+            if (piece == NONE) continue;
+            offer(places + at + 1, score_of(u, piece) + before, start, u->ids[piece]);
+            alone |= at == start;
+        }
+        if (!alone) offer(places + start + 1, u->unknown_score + before, start, u->unknown);
+    }
+    for (uint32_t at = count; at; at = places[at].start) places[places[at].start].next = at;
+    for (uint32_t at = 0, end; at < count && !press_full(u->s); at = end) {
+        end = places[at].next;
+        if (places[end].id != u->unknown) {
+            press_put(u->s, places[end].id, sources[at], sources[end - 1] + 1);
+            continue;
+        }
+        while (end < count && places[places[end].next].id == u->unknown) end = places[end].next;
+        put_unknown(u, points + at, end - at, sources[at], sources[end - 1] + 1);
+    }
+}
+
+/* Text without blanks that split: a visible space before it where one is wanted, then its words. */
+static void put_words(struct unigram *u, uint32_t *points, uint32_t *sources, uint32_t count) {
+    uint32_t space = u->t->settings[SET_REPLACEMENT], start = 0;
+    if (u->flags & METASPACE) {
+        for (uint32_t i = 0; i < count; i++)
+            if (points[i] == ' ') points[i] = space;
+        int wanted = u->flags & PREPEND_ALWAYS || (u->flags & PREPEND_FIRST && !sources[0]);
+        if (wanted && points[0] != space) { /* what was there is done with, or it is the free place */
+            points--, sources--, count++;
+            points[0] = space, sources[0] = sources[1];
+        }
+    }
+    if (u->flags & SPLIT_SPACES)
+        for (uint32_t i = 1; i < count; i++)
+            if (points[i] == space && !u->s->failed && !press_full(u->s)) {
+                put_word(u, points + start, sources + start, i - start);
+                start = i;
+            }
+    if (!u->s->failed && !press_full(u->s)) put_word(u, points + start, sources + start, count - start);
+}
+
+/* Text without added tokens, split at blanks where that is wanted. */
+static void put_text(struct unigram *u, uint32_t *points, uint32_t *sources, uint32_t count) {
+    const uint32_t *blanks = press_part(u->t, PART_BLANKS);
+    uint32_t limit = u->t->parts[PART_BLANKS].count * 32, start = 0;
+    for (uint32_t i = 0; i <= count && u->flags & SPLIT_BLANKS; i++)
+        if (i == count || (points[i] < limit && blanks[points[i] / 32] >> points[i] % 32 & 1)) {
+            if (start < i) put_words(u, points + start, sources + start, i - start);
+            start = i + 1;
+        }
+    if (start < count) put_words(u, points + start, sources + start, count - start);
+}
+
+/* The normalized text once more, in UTF-8, and how far it was read. */
+struct written {
+    struct unigram *u;
+    const uint8_t *at;
+    uint32_t index;
+};
+
+static uint32_t index_of(struct written *w, const uint8_t *at) {
+    for (; w->at < at; w->at++) w->index += (*w->at & 0xC0) != 0x80;
+    for (; w->at > at; w->index -= (*w->at & 0xC0) != 0x80) w->at--;
+    return w->index;
+}
+
+static void between(struct press_text *s, void *own, const uint8_t *at, const uint8_t *end) {
+    struct written *w = own;
+    uint32_t start = index_of(w, at), stop = index_of(w, end);
+    (void)s;
+    put_text(w->u, w->u->text.points + start, w->u->text.sources + start, stop - start);
+}
+
+static void added(struct press_text *s, void *own, uint32_t id, const uint8_t *at, const uint8_t *end) {
+    struct written *w = own;
+    uint32_t start = index_of(w, at), stop = index_of(w, end);
+    press_put(s, id, w->u->text.sources[start], w->u->text.sources[stop - 1] + 1);
+}
+
+/* Cut the normalized text at those added tokens that are found in there. */
+static void cut(struct unigram *u) {
+    uint8_t *bytes = malloc((size_t)u->text.count * 4 + 1), *end = bytes;
+    if (!bytes) {
+        u->s->failed = 1;
+        return;
+    }
+    for (uint32_t i = 0; i < u->text.count; i++) end += press_encode(u->text.points[i], end);
+    struct written w = {u, bytes, 0};
+    const struct press_cuts cuts = {between, added, &w};
+    press_cut(u->s, PART_FIRST_NORMALIZED, bytes, end, &cuts);
+    free(bytes);
+}
+
+static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end) {
+    const struct press_tokenizer *t = s->t;
+    struct unigram u = {.s = s, .t = t, .labels = press_part(t, PART_LABELS), .children = press_part(t, PART_CHILDREN),
+                        .ids = press_part(t, PART_IDS), .marks = press_part(t, PART_MARKS), .scores = press_part(t, PART_SCORES),
+                        .fallback = t->parts[PART_FALLBACK].count ? press_part(t, PART_FALLBACK) : 0,
+                        .flags = t->settings[SET_FLAGS], .unknown = t->settings[SET_UNKNOWN]};
+    memcpy(&u.unknown_score, t->settings + SET_UNKNOWN_SCORE, sizeof u.unknown_score);
+    struct letters other = {0};
+    uint32_t index = press_index(s, at);
+    if (press_make_room(&u.text, (uint64_t)(end - at))) {
+        for (; at < end; u.text.count++) {
+            u.text.points[u.text.count] = press_decode(&at, end);
+            u.text.sources[u.text.count] = index++;
+        }
+        if (press_normalize(press_part(t, PART_STEPS), t->parts[PART_STEPS].count / 3, press_part(t, PART_WORDS), &u.text, &other)) {
+            if (t->parts[PART_FIRST_NORMALIZED].count) cut(&u);
+            else put_text(&u, u.text.points, u.text.sources, u.text.count);
+        } else s->failed = 1;
+    } else s->failed = 1;
+    press_drop_letters(&u.text);
+    press_drop_letters(&other);
+    free(u.places);
+}
+
+static const char *wrong(const struct press_tokenizer *t) {
+    uint32_t nodes = t->parts[PART_CHILDREN].count, pieces = t->parts[PART_IDS].count, before = 0;
+    const uint32_t *children = press_part(t, PART_CHILDREN), *ids = press_part(t, PART_IDS);
+    const uint32_t(*marks)[2] = press_part(t, PART_MARKS);
+    if (nodes-- < 2 || t->settings[SET_UNKNOWN] >= t->vocabulary || t->settings[SET_REPLACEMENT] >= PRESS_CODE_POINTS)
+        return "tokenizer: impossible settings";
+    uint32_t groups = nodes / 32 + !!(nodes % 32);
+    if (t->parts[PART_LABELS].count < nodes / 4 + !!(nodes % 4) || t->parts[PART_MARKS].count < groups * 2 ||
+        t->parts[PART_SCORES].count < (uint64_t)pieces * (t->settings[SET_FLAGS] & DOUBLES ? 2 : 1) ||
+        (t->parts[PART_FALLBACK].count && t->parts[PART_FALLBACK].count != 256))
+        return "tokenizer: a table is too small";
+    for (uint32_t i = 0; i < nodes; i++)
+        if (children[i] > children[i + 1]) return "tokenizer: impossible nodes";
+    if (children[nodes] != nodes) return "tokenizer: impossible nodes";
+    for (uint32_t i = 0; i < groups; i++) {
+        if (marks[i][1] != before) return "tokenizer: impossible pieces";
+        before += (uint32_t)__builtin_popcount(marks[i][0]);
+    }
+    if (before > pieces) return "tokenizer: impossible pieces";
+    for (uint32_t i = 0; i < pieces; i++)
+        if (ids[i] >= t->vocabulary) return "tokenizer: impossible pieces";
+    return press_wrong_steps(press_part(t, PART_STEPS), t->parts[PART_STEPS].count / 3, press_part(t, PART_WORDS), t->parts[PART_WORDS].count);
+}
+
+const struct press_tokenizer_kind press_unigram = {wrong, segment};
