@@ -53,15 +53,7 @@ static uint32_t find_key(const struct press_lookup *l, const uint32_t *points, u
         wanted = wanted << 8 | (size == 1 ? point : ((0xF00u >> size) & 0xFF) | point >> 6 * (size - 1));
         for (uint32_t k = size - 1; k--;) wanted = wanted << 8 | 0x80 | (point >> 6 * k & 63);
     }
-    uint32_t low = 0, high = l->key_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        uint64_t here = (uint64_t)l->keys[middle].high << 32 | l->keys[middle].low;
-        if (here == wanted) return l->keys[middle].entry;
-        if (here < wanted) low = middle + 1;
-        else high = middle;
-    }
-    return 0;
+    return press_find_key(l, wanted);
 }
 
 /* A charsmap's work so far: of the last character that was put out, how it changed what there was decides where

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { ACTION_MAP = 1, ACTION_CHARSMAP, ACTION_REPLACE, ACTION_RUNS, ACTION_STRIP, ACTION_PREPEND };
+enum { ACTION_MAP = 1, ACTION_CHARSMAP, ACTION_REPLACE, ACTION_RUNS, ACTION_STRIP, ACTION_PREPEND, ACTION_CANONICAL };
 enum { STRIP_LEFT = 1, STRIP_RIGHT = 2 };
 
 int press_make_room(struct letters *text, uint64_t room) {
@@ -107,6 +107,7 @@ static int take(const struct step *s, const uint32_t *words, const struct letter
     switch (s->action) {
     case ACTION_MAP: return l = press_look(words + s->data), map(&l, text, out);
     case ACTION_CHARSMAP: return l = press_look(words + s->data), press_charsmap(&l, text, out);
+    case ACTION_CANONICAL: return l = press_look(words + s->data), press_canonical(&l, text, out);
     case ACTION_REPLACE: return replace(words + s->other, words + s->data, text, out);
     case ACTION_RUNS: return replace_runs(s->other, words + s->data, text, out);
     default: return prepend(words + s->data, text, out);
@@ -157,8 +158,8 @@ static int wrong_table(const uint32_t *words, uint32_t count, uint32_t at) {
 
 const char *press_wrong_steps(const struct step *steps, uint32_t count, const uint32_t *words, uint32_t word_count) {
     for (; count; count--, steps++) {
-        int table = steps->action == ACTION_MAP || steps->action == ACTION_CHARSMAP;
-        if (steps->action < ACTION_MAP || steps->action > ACTION_PREPEND) return "tokenizer: an unknown step";
+        int table = steps->action == ACTION_MAP || steps->action == ACTION_CHARSMAP || steps->action == ACTION_CANONICAL;
+        if (steps->action < ACTION_MAP || steps->action > ACTION_CANONICAL) return "tokenizer: an unknown step";
         if (table ? wrong_table(words, word_count, steps->data) : wrong_list(words, word_count, steps->data)) return "tokenizer: an impossible step";
         if (steps->action == ACTION_REPLACE && (wrong_list(words, word_count, steps->other) || !words[steps->other]))
             return "tokenizer: an impossible step";

@@ -28,7 +28,8 @@ struct press_table {
     uint32_t entry_count, sequence_count, key_count;
 };
 
-/* Several characters of a charsmap, by their UTF-8 bytes; in ascending order. */
+/* What several characters become together, by their UTF-8 bytes in a charsmap, by themselves (the second as the higher
+ * number) in a normalization form; in ascending order. */
 struct press_key {
     uint32_t low, high, entry;
 };
@@ -68,6 +69,22 @@ static inline const uint32_t *press_becomes(const struct press_lookup *l, uint32
 static inline void press_add(struct letters *out, uint32_t point, uint32_t source) {
     out->points[out->count] = point, out->sources[out->count] = source, out->count++;
 }
+
+/* What two numbers are found under among the keys, or 0. */
+static inline uint32_t press_find_key(const struct press_lookup *l, uint64_t wanted) {
+    uint32_t low = 0, high = l->key_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        uint64_t here = (uint64_t)l->keys[middle].high << 32 | l->keys[middle].low;
+        if (here == wanted) return l->keys[middle].entry;
+        if (here < wanted) low = middle + 1;
+        else high = middle;
+    }
+    return 0;
+}
+
+/* A normalization form. */
+int press_canonical(const struct press_lookup *l, const struct letters *text, struct letters *out);
 
 /* SentencePiece's map. */
 int press_charsmap(const struct press_lookup *l, const struct letters *text, struct letters *out);
