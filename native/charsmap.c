@@ -30,6 +30,7 @@ static int joins(struct joint *before, uint32_t class) {
     uint32_t last = before->class;
     int emoji = before->emoji, conjunct = before->conjunct;
     before->class = class;
+    if (last == OTHER && class == OTHER) return before->emoji = before->conjunct = 0; /* most of all text */
     before->emoji = class == PICTOGRAPH || (emoji == 1 && class >= EXTEND) ? 1 : emoji == 1 && class == JOINER ? 2 : 0;
     before->conjunct = class == CONSONANT ? 1 : class == LINKER && conjunct ? 2 : class == EXTEND_CONJUNCT || class == JOINER ? conjunct : 0;
     if (last == RETURN && class == LINE_FEED) return 1;

@@ -14,7 +14,7 @@ static const enum press_part PART_STEPS = PART_OWN, /* struct step */
     PART_WORDS = PART_OWN + 1,                      /* what the steps need */
     PART_BLANKS = PART_OWN + 2,                     /* a bit per code point: white space that splits; none past the last */
     PART_LABELS = PART_OWN + 3,                     /* a byte per node: the one that leads to it */
-    PART_CHILDREN = PART_OWN + 4,                   /* where the children of each node begin; and the end of the last */
+    PART_CHILDREN = PART_OWN + 4,                   /* where the children of each node begin, and PIECE; and the end of the last */
     PART_MARKS = PART_OWN + 5,                      /* for every 32 nodes: which of them are pieces, and how many were before */
     PART_IDS = PART_OWN + 6,                        /* of the pieces, in the order of their nodes */
     PART_SCORES = PART_OWN + 7,                     /* of the same: a float each, or a double */
@@ -24,7 +24,9 @@ enum { SET_FLAGS, SET_REPLACEMENT, SET_UNKNOWN, SET_UNKNOWN_SCORE }; /* settings
 
 enum { SPLIT_BLANKS = 1, METASPACE = 2, PREPEND_ALWAYS = 4, PREPEND_FIRST = 8, SPLIT_SPACES = 16, DOUBLES = 32 };
 
-enum { NONE = UINT32_MAX };
+static const uint32_t PIECE = 1u << 31; /* a piece ends at this node */
+
+static const uint32_t NONE = UINT32_MAX;
 
 /* The best way to a place in a word. */
 struct place {
@@ -44,37 +46,47 @@ struct unigram {
     const void *scores;
     uint32_t flags, unknown;
     double unknown_score;
+    uint32_t roots[256]; /* the node that each first byte leads to, or 0 */
     struct letters text;
     struct place *places;
     uint32_t room;
 };
 
-/* The child of a node that a byte leads to, or 0. */
+/* The child of a node that a byte leads to, or 0. Looks at eight of them at once. */
 static inline uint32_t child(const struct unigram *u, uint32_t node, uint8_t byte) {
-    uint32_t low = u->children[node], high = u->children[node + 1];
-    while (high - low > 8) {
-        uint32_t middle = low + (high - low) / 2;
-        if (u->labels[middle] <= byte) low = middle;
-        else high = middle;
+    const uint64_t ones = 0x0101010101010101;
+    uint32_t at = u->children[node] & ~PIECE, end = u->children[node + 1] & ~PIECE;
+    for (; at < end; at += 8) {
+        uint64_t labels;
+        memcpy(&labels, u->labels + at, sizeof labels);
+        labels ^= ones * byte;
+        uint64_t equal = (labels - ones) & ~labels & ones << 7; /* the lowest bit is right */
+        if (!equal) continue;
+        at += (uint32_t)__builtin_ctzll(equal) / 8;
+        return at < end ? at : 0;
     }
-    for (; low < high; low++)
-        if (u->labels[low] == byte) return low;
     return 0;
 }
 
 static inline uint32_t follow(const struct unigram *u, uint32_t node, uint32_t point) {
     uint8_t bytes[4];
     uint32_t count = press_encode(point, bytes);
-    node = child(u, node, bytes[0]);
+    node = node ? child(u, node, bytes[0]) : u->roots[bytes[0]];
     for (uint32_t i = 1; i < count && node; i++) node = child(u, node, bytes[i]);
     return node;
 }
 
+/* How many bits are set; the compiler would call a function for it. */
+static inline uint32_t count_bits(uint32_t bits) {
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    return ((bits + (bits >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
+}
+
 /* The number of the piece that ends at a node, or NONE. */
 static inline uint32_t piece_at(const struct unigram *u, uint32_t node) {
-    uint32_t bits = u->marks[node / 32][0], bit = node % 32;
-    if (!(bits >> bit & 1)) return NONE;
-    return u->marks[node / 32][1] + (uint32_t)__builtin_popcount(bits & ((1u << bit) - 1));
+    if (!(u->children[node] & PIECE)) return NONE;
+    return u->marks[node / 32][1] + count_bits(u->marks[node / 32][0] & ((1u << node % 32) - 1));
 }
 
 static inline double score_of(const struct unigram *u, uint32_t piece) {
@@ -226,6 +238,7 @@ static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end)
                         .fallback = t->parts[PART_FALLBACK].count ? press_part(t, PART_FALLBACK) : 0,
                         .flags = t->settings[SET_FLAGS], .unknown = t->settings[SET_UNKNOWN]};
     memcpy(&u.unknown_score, t->settings + SET_UNKNOWN_SCORE, sizeof u.unknown_score);
+    for (uint32_t i = u.children[0], last = u.children[1] & ~PIECE; i < last; i++) u.roots[u.labels[i]] = i;
     struct letters other = {0};
     uint32_t index = press_index(s, at);
     if (press_make_room(&u.text, (uint64_t)(end - at))) {
@@ -250,16 +263,18 @@ static const char *wrong(const struct press_tokenizer *t) {
     if (nodes-- < 2 || t->settings[SET_UNKNOWN] >= t->vocabulary || t->settings[SET_REPLACEMENT] >= PRESS_CODE_POINTS)
         return "tokenizer: impossible settings";
     uint32_t groups = nodes / 32 + !!(nodes % 32);
-    if (t->parts[PART_LABELS].count < nodes / 4 + !!(nodes % 4) || t->parts[PART_MARKS].count < groups * 2 ||
+    if (t->parts[PART_LABELS].count < nodes / 4 + 3 || t->parts[PART_MARKS].count < groups * 2 ||
         t->parts[PART_SCORES].count < (uint64_t)pieces * (t->settings[SET_FLAGS] & DOUBLES ? 2 : 1) ||
         (t->parts[PART_FALLBACK].count && t->parts[PART_FALLBACK].count != 256))
         return "tokenizer: a table is too small";
-    for (uint32_t i = 0; i < nodes; i++)
-        if (children[i] > children[i + 1]) return "tokenizer: impossible nodes";
-    if (children[nodes] != nodes) return "tokenizer: impossible nodes";
+    if (children[0] != 1 || children[nodes] != nodes) return "tokenizer: impossible nodes";
+    for (uint32_t i = 0; i < nodes; i++) {
+        if ((children[i] & ~PIECE) > (children[i + 1] & ~PIECE)) return "tokenizer: impossible nodes";
+        if (children[i] >> 31 != (marks[i / 32][0] >> i % 32 & 1)) return "tokenizer: impossible pieces";
+    }
     for (uint32_t i = 0; i < groups; i++) {
         if (marks[i][1] != before) return "tokenizer: impossible pieces";
-        before += (uint32_t)__builtin_popcount(marks[i][0]);
+        before += count_bits(marks[i][0]);
     }
     if (before > pieces) return "tokenizer: impossible pieces";
     for (uint32_t i = 0; i < pieces; i++)

@@ -17,6 +17,7 @@ _SPLIT_BLANKS, _METASPACE, _PREPEND_ALWAYS, _PREPEND_FIRST, _SPLIT_SPACES, _DOUB
 )
 _PREPEND = {"always": _PREPEND_ALWAYS, "first": _PREPEND_FIRST, "never": 0}
 _UNKNOWN_PENALTY = 10.0
+_PIECE = np.uint32(1 << 31)
 
 
 def compile_unigram(spec: dict[str, Any], tokenizer: Any) -> bytes:
@@ -98,10 +99,13 @@ def _trie(pieces: list[bytes], ids: Words) -> dict[int, NDArray[Any]]:
     bits = _bits(nodes)
     bits = np.concatenate([bits, np.zeros(-(-count // 32) - len(bits), np.uint32)])
     before = np.cumsum(np.bitwise_count(bits)) - np.bitwise_count(bits)
-    names = np.concatenate(labels)
+    names = np.zeros(count // 4 * 4 + 12, np.uint8)  # with some to spare: eight are read at a time
+    names[:count] = np.concatenate(labels)
+    children = np.concatenate([[1], 1 + np.cumsum(below)]).astype(np.uint32)
+    children[nodes] |= _PIECE
     return {
-        _LABELS: np.concatenate([names, np.zeros(-len(names) % 4, np.uint8)]).view(np.uint32),
-        _CHILDREN: np.concatenate([[1], 1 + np.cumsum(below)]).astype(np.uint32),
+        _LABELS: names.view(np.uint32),
+        _CHILDREN: children,
         _MARKS: np.stack([bits, before.astype(np.uint32)], axis=1).reshape(-1),
         _IDS: ids[np.argsort(nodes)],
     }
