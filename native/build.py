@@ -12,7 +12,10 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-COMMON = ["model", "run", "pool", "json", "choose", "tokenizer", "added", "wordpiece", "kernels_portable"]
+COMMON = [
+    *("model", "run", "pool", "json", "choose", "kernels_portable"),
+    *("tokenizer", "added", "compose", "wordpiece", "bpe"),
+]
 KERNELS = {
     "x86_64": {
         "kernels_avx2": ["-mavx2", "-mfma"],

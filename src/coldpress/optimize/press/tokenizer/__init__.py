@@ -3,10 +3,11 @@
 import json
 from typing import Any
 
+from coldpress.optimize.press.tokenizer.bpe import compile_bpe
 from coldpress.optimize.press.tokenizer.frame import refuse
 from coldpress.optimize.press.tokenizer.wordpiece import compile_wordpiece
 
-KINDS = {"WordPiece": compile_wordpiece}
+KINDS = {"BPE": compile_bpe, "WordPiece": compile_wordpiece}
 
 
 def compile_tokenizer(tokenizer_json: str) -> bytes:
