@@ -1,7 +1,7 @@
 /* Added tokens: found in a text wherever they stand, whatever the tokenizer would make of their letters. */
 #include "tokenizer.h"
 
-static int within(const struct press_tokenizer *t, enum press_part part, uint32_t point) {
+static int within(const struct press_tokenizer *t, int part, uint32_t point) {
     const uint32_t(*ranges)[2] = press_part(t, part);
     uint32_t low = 0, high = t->parts[part].count / 2;
     while (low < high) {
@@ -13,7 +13,7 @@ static int within(const struct press_tokenizer *t, enum press_part part, uint32_
 }
 
 /* Whether the code point that ends before `at` is in a table; `*before` is where it begins. */
-static int ends_within(const struct press_tokenizer *t, enum press_part part, const uint8_t *begin, const uint8_t *at, const uint8_t **before) {
+static int ends_within(const struct press_tokenizer *t, int part, const uint8_t *begin, const uint8_t *at, const uint8_t **before) {
     const uint8_t *p = at;
     do p--;
     while (p > begin && (*p & 0xC0) == 0x80);
@@ -21,10 +21,16 @@ static int ends_within(const struct press_tokenizer *t, enum press_part part, co
     return within(t, part, press_decode(&p, at));
 }
 
-void press_count_spaces(const struct press_tokenizer *t, const uint8_t *at, const uint8_t *end, uint32_t *leading, uint32_t *trailing) {
-    const uint8_t *begin = at;
-    for (*leading = 0; at < end && within(t, PART_SPACES, press_decode(&at, end)); ++*leading);
-    for (*trailing = 0; end > begin && ends_within(t, PART_SPACES, begin, end, &end); ++*trailing);
+/* An added token's span may leave out the white space that it took in. */
+static void put_added(struct press_text *s, const struct press_normal *normal, uint32_t id, const uint8_t *at, const uint8_t *end) {
+    uint32_t start = 0, stop = 0, leading = 0, trailing = 0;
+    if (s->spans) {
+        press_origin(s, normal, at, end, &start, &stop);
+        const uint8_t *p = at, *before = end;
+        for (; p < end && within(s->t, PART_SPACES, press_decode(&p, end)); leading++);
+        for (; before > at && ends_within(s->t, PART_SPACES, at, before, &before); trailing++);
+    }
+    press_put_trimmed(s, id, start, stop, leading, trailing);
 }
 
 /* The longest added token that begins at `at`, or null; `*stop` is where it ends. */
@@ -46,10 +52,10 @@ static const struct press_added *longest(const struct press_tokenizer *t, const 
     return best;
 }
 
-void press_cut(struct press_text *s, enum press_part first, const uint8_t *at, const uint8_t *end, const struct press_cuts *cuts) {
+void press_cut(struct press_text *s, int first, const struct press_normal *normal, press_between *between) {
     const struct press_tokenizer *t = s->t;
     const uint32_t *table = t->parts[first].count ? press_part(t, first) : 0;
-    const uint8_t *begin = at, *done = at, *p;
+    const uint8_t *begin = normal->at, *end = normal->end, *at = begin, *done = begin, *p;
     while (table && at < end && !press_full(s)) {
         const uint8_t *start = at, *stop = at;
         const struct press_added *token = longest(t, table, at, end, &stop);
@@ -70,11 +76,11 @@ void press_cut(struct press_text *s, enum press_part first, const uint8_t *at, c
         }
         if (token->flags & ADDED_RSTRIP)
             for (p = stop; p < end && within(t, PART_SPACES, press_decode(&p, end)); stop = p);
-        if (done < start) cuts->between(s, cuts->own, done, start);
-        cuts->added(s, cuts->own, token->id, start, stop);
+        if (done < start) between(s, normal, done, start);
+        put_added(s, normal, token->id, start, stop);
         done = stop; /* the search goes on behind the token itself: one that begins in stripped space is found twice */
     }
-    if (done < end && !press_full(s)) cuts->between(s, cuts->own, done, end);
+    if (done < end && !press_full(s)) between(s, normal, done, end);
 }
 
 const char *press_wrong_added(const struct press_tokenizer *t) {
@@ -85,7 +91,7 @@ const char *press_wrong_added(const struct press_tokenizer *t) {
     uint32_t node_count = t->parts[PART_NODES].count * 4 / sizeof *nodes, edge_count = t->parts[PART_EDGES].count * 4 / sizeof *edges;
     for (uint32_t i = 0; i < added_count; i++)
         if (added[i].id >= t->vocabulary) return "tokenizer: an impossible added token";
-    for (enum press_part first = PART_FIRST; first <= PART_FIRST_NORMALIZED; first++) {
+    for (int first = PART_FIRST; first <= PART_FIRST_NORMALIZED; first++) {
         const uint32_t *table = press_part(t, first);
         if (t->parts[first].count && t->parts[first].count != 256) return "tokenizer: impossible first bytes";
         for (uint32_t i = 0; i < t->parts[first].count; i++)

@@ -13,17 +13,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 COMMON = [
-    "model",
-    "run",
-    "pool",
-    "json",
-    "choose",
-    "tokenizer",
-    "added",
-    "wordpiece",
-    "normalize",
-    "unigram",
-    "kernels_portable",
+    *("model", "run", "pool", "json", "choose", "kernels_portable"),
+    *("tokenizer", "added", "compose", "wordpiece", "bpe"),
+    *("normalize", "canonical", "charsmap", "unigram"),
 ]
 KERNELS = {
     "x86_64": {

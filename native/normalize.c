@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum { ACTION_MAP = 1, ACTION_CHARSMAP, ACTION_REPLACE, ACTION_RUNS, ACTION_STRIP, ACTION_PREPEND, ACTION_CANONICAL };
-enum { STRIP_LEFT = 1, STRIP_RIGHT = 2 };
+enum { STRIP_LEFT = 1, STRIP_RIGHT = 2, LONGEST_SEQUENCE = 64 };
 
 int press_make_room(struct letters *text, uint64_t room) {
     if (room <= text->room) return 1;
@@ -138,7 +138,8 @@ static int wrong_list(const uint32_t *words, uint32_t count, uint32_t at) {
 }
 
 static int wrong_entry(const struct press_lookup *l, uint32_t sequence_count, uint32_t entry) {
-    if (entry & ENTRY_SEQUENCE) return wrong_list(l->sequences, sequence_count, entry & ENTRY_VALUE);
+    uint32_t at = entry & ENTRY_VALUE;
+    if (entry & ENTRY_SEQUENCE) return wrong_list(l->sequences, sequence_count, at) || l->sequences[at] > LONGEST_SEQUENCE;
     return (entry & ENTRY_VALUE) >= PRESS_CODE_POINTS;
 }
 

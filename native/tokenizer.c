@@ -1,7 +1,9 @@
 /* A text is cut at added tokens, given to its kind of tokenizer between them, and framed. */
 #include "tokenizer.h"
 
-static const struct press_tokenizer_kind *const kinds[] = {[1] = &press_wordpiece, [PRESS_UNIGRAM] = &press_unigram};
+enum { LONGEST_SEQUENCE = 64, LONGEST_FRAME = 64 };
+
+static const struct press_tokenizer_kind *const kinds[] = {0, &press_wordpiece, &press_bpe, [PRESS_UNIGRAM] = &press_unigram};
 
 uint32_t press_index(struct press_text *s, const uint8_t *at) {
     for (; s->at < at; s->at++) s->index += (*s->at & 0xC0) != 0x80;
@@ -20,38 +22,36 @@ void press_put_trimmed(struct press_text *s, uint32_t id, uint32_t start, uint32
     press_put(s, id, start, end);
 }
 
-static void put_added(struct press_text *s, void *own, uint32_t id, const uint8_t *at, const uint8_t *end) {
-    (void)own;
-    if (!s->spans) {
-        press_put(s, id, 0, 0);
+void press_origin(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end, uint32_t *start, uint32_t *stop) {
+    if (normal->origins) {
+        *start = normal->origins[at - normal->at], *stop = normal->origins[end - 1 - normal->at] + 1;
         return;
     }
-    uint32_t leading, trailing, start = press_index(s, at);
-    press_count_spaces(s->t, at, end, &leading, &trailing);
-    press_put_trimmed(s, id, start, press_index(s, end), leading, trailing);
+    while (at > normal->at && (*at & 0xC0) == 0x80) at--;
+    *start = press_index(s, at), *stop = press_index(s, end);
 }
 
-static void segment(struct press_text *s, void *own, const uint8_t *at, const uint8_t *end) {
-    (void)own;
+static void segment(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end) {
+    (void)normal;
     kinds[s->t->kind]->segment(s, at, end);
 }
 
-static void put_frame(struct press_text *s, enum press_part part) {
+static void put_frame(struct press_text *s, int part) {
     const uint32_t *ids = press_part(s->t, part);
     for (uint32_t i = 0; i < s->t->parts[part].count; i++) press_put(s, ids[i], 0, 0);
 }
 
 size_t press_tokenize(const struct press_model *model, const char *text, size_t size, int32_t *ids, int32_t *spans, uint32_t room) {
     const struct press_tokenizer *t = (const struct press_tokenizer *)(model->base + model->header->tokenizer);
-    const struct press_cuts cuts = {segment, put_added, 0};
     const uint8_t *at = (const uint8_t *)text;
+    const struct press_normal whole = {.at = at, .end = at + size};
     struct press_text s = {.t = t, .pages = press_part(t, PART_PAGES), .entries = press_part(t, PART_ENTRIES),
                            .sequences = press_part(t, PART_SEQUENCES), .ids = ids, .spans = spans, .room = room, .at = at};
     uint32_t before = t->parts[PART_BEFORE].count, after = t->parts[PART_AFTER].count;
     uint32_t inner = room > before + after ? room - before - after : 0;
     put_frame(&s, PART_BEFORE);
     s.room = room < before + inner ? room : before + inner;
-    press_cut(&s, PART_FIRST, at, at + size, &cuts);
+    press_cut(&s, PART_FIRST, &whole, segment);
     uint32_t content = s.count - before;
     s.room = room, s.count = before + (content < inner ? content : inner);
     put_frame(&s, PART_AFTER);
@@ -72,6 +72,7 @@ static const char *wrong_tables(const struct press_tokenizer *t) {
             if (value >= PRESS_CODE_POINTS) return "tokenizer: an impossible code point";
         } else {
             if (value >= sequence_count || sequences[value] >= sequence_count - value) return "tokenizer: a sequence is cut off";
+            if (sequences[value] > LONGEST_SEQUENCE) return "tokenizer: a sequence is too long";
             for (uint32_t k = 1; k <= sequences[value]; k++)
                 if (sequences[value + k] >= PRESS_CODE_POINTS) return "tokenizer: an impossible code point";
         }
@@ -99,9 +100,9 @@ const char *press_wrong_tokenizer(const uint8_t *base, uint64_t size) {
         uint64_t item = part == PART_BYTES ? 1 : part == PART_PAGES ? 2 : 4;
         if (t->parts[part].at % 4 || t->parts[part].at + t->parts[part].count * item > size) return "tokenizer: a table lies outside";
     }
-    for (enum press_part part = PART_BEFORE; part <= PART_AFTER; part++) {
+    for (int part = PART_BEFORE; part <= PART_AFTER; part++) {
         const uint32_t *ids = press_part(t, part);
-        if (t->parts[part].count > 64) return "tokenizer: an impossible frame";
+        if (t->parts[part].count > LONGEST_FRAME) return "tokenizer: an impossible frame";
         for (uint32_t i = 0; i < t->parts[part].count; i++)
             if (ids[i] >= t->vocabulary) return "tokenizer: impossible ids";
     }

@@ -79,9 +79,9 @@ struct press_tokenizer_kind {
 
 enum { PRESS_UNIGRAM = 9 };
 
-extern const struct press_tokenizer_kind press_wordpiece, press_unigram;
+extern const struct press_tokenizer_kind press_wordpiece, press_bpe, press_unigram;
 
-static inline const void *press_part(const struct press_tokenizer *t, enum press_part part) {
+static inline const void *press_part(const struct press_tokenizer *t, int part) {
     return (const uint8_t *)t + t->parts[part].at;
 }
 
@@ -94,6 +94,9 @@ static inline uint32_t press_rank(uint32_t entry) { return entry & ENTRY_MARK ? 
 
 /* More tokens would not be kept. */
 static inline int press_full(const struct press_text *s) { return s->count > s->room; }
+
+/* There is not enough memory: no more tokens. */
+static inline void press_fail(struct press_text *s) { s->failed = 1, s->room = 0, s->count++; }
 
 /* A token, and the code points of the text that it stands for. */
 static inline void press_put(struct press_text *s, uint32_t id, uint32_t start, uint32_t end) {
@@ -147,22 +150,36 @@ static inline uint32_t press_find(const struct press_tokenizer *t, uint8_t first
     }
 }
 
+/* Where a table of pairs begins to look for one. */
+static inline uint32_t press_pair_hash(uint32_t one, uint32_t other) {
+    uint32_t hash = one * 0x9E3779B1u ^ other * 0x85EBCA77u;
+    return hash ^ hash >> 15;
+}
+
 /* How many code points of the text are before `at`. Quick when asked of places in their order. */
 uint32_t press_index(struct press_text *s, const uint8_t *at);
+
+/* A stretch of normalized text: in its own memory, or where it is in the text when normalizing changes nothing. */
+struct press_normal {
+    const uint8_t *at, *end;
+    uint32_t *origins; /* of each byte, the code point of the text it stands for; null where it is the text's own */
+    void *memory;
+};
+
+/* The code points of the text that `at` … `end` stands for; at least one byte. */
+void press_origin(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end, uint32_t *start, uint32_t *stop);
+
+/* NFC of a stretch, from the tables of code points and a table of pairs, `composed`: one, other, what they become. */
+void press_compose(struct press_text *s, int composed, const uint8_t *at, const uint8_t *end, struct press_normal *normal);
+const char *press_wrong_compositions(const struct press_tokenizer *t, int composed);
 
 /* A token, its span without the white space that it begins and ends with where the tokenizer wants that. */
 void press_put_trimmed(struct press_text *s, uint32_t id, uint32_t start, uint32_t end, uint32_t leading, uint32_t trailing);
 
-/* How many code points of white space `at` … `end` begins with, and ends with. */
-void press_count_spaces(const struct press_tokenizer *t, const uint8_t *at, const uint8_t *end, uint32_t *leading, uint32_t *trailing);
-
-/* Cut a text at added tokens: those of PART_FIRST, or of PART_FIRST_NORMALIZED. */
-struct press_cuts {
-    void (*between)(struct press_text *s, void *own, const uint8_t *at, const uint8_t *end);
-    void (*added)(struct press_text *s, void *own, uint32_t id, const uint8_t *at, const uint8_t *end);
-    void *own;
-};
-void press_cut(struct press_text *s, enum press_part first, const uint8_t *at, const uint8_t *end, const struct press_cuts *cuts);
+/* Cut a stretch at added tokens: those of PART_FIRST, or of PART_FIRST_NORMALIZED. What is between them is given
+ * to `between`. */
+typedef void press_between(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end);
+void press_cut(struct press_text *s, int first, const struct press_normal *normal, press_between *between);
 
 /* Why the tables of added tokens cannot be used, or null. */
 const char *press_wrong_added(const struct press_tokenizer *t);

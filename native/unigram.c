@@ -9,16 +9,17 @@
 
 #include <stdlib.h>
 
-/* The parts of this kind. */
-static const enum press_part PART_STEPS = PART_OWN, /* struct step */
-    PART_WORDS = PART_OWN + 1,                      /* what the steps need */
-    PART_BLANKS = PART_OWN + 2,                     /* a bit per code point: white space that splits; none past the last */
-    PART_LABELS = PART_OWN + 3,                     /* a byte per node: the one that leads to it */
-    PART_CHILDREN = PART_OWN + 4,                   /* where the children of each node begin, and PIECE; and the end of the last */
-    PART_MARKS = PART_OWN + 5,                      /* for every 32 nodes: which of them are pieces, and how many were before */
-    PART_IDS = PART_OWN + 6,                        /* of the pieces, in the order of their nodes */
-    PART_SCORES = PART_OWN + 7,                     /* of the same: a float each, or a double */
-    PART_FALLBACK = PART_OWN + 8;                   /* 256 ids, of bytes; past the vocabulary where there is none. Or nothing */
+enum { /* the parts of this kind */
+    PART_STEPS = PART_OWN, /* struct step */
+    PART_WORDS,            /* what the steps need */
+    PART_BLANKS,           /* a bit per code point: white space that splits; none past the last */
+    PART_LABELS,           /* a byte per node: the one that leads to it */
+    PART_CHILDREN,         /* where the children of each node begin, and PIECE; and the end of the last */
+    PART_MARKS,            /* for every 32 nodes: which of them are pieces, and how many were before */
+    PART_IDS,              /* of the pieces, in the order of their nodes */
+    PART_SCORES,           /* of the same: a float each, or a double */
+    PART_FALLBACK          /* 256 ids, of bytes; past the vocabulary where there is none. Or nothing */
+};
 
 enum { SET_FLAGS, SET_REPLACEMENT, SET_UNKNOWN, SET_UNKNOWN_SCORE }; /* settings; the last is a double */
 
@@ -124,7 +125,7 @@ static void put_word(struct unigram *u, const uint32_t *points, const uint32_t *
         uint64_t room = (uint64_t)count + count / 2 + 64;
         struct place *places = realloc(u->places, room * sizeof *places);
         if (!places) {
-            u->s->failed = 1;
+            press_fail(u->s);
             return;
         }
         u->places = places, u->room = (uint32_t)room;
@@ -172,11 +173,11 @@ static void put_words(struct unigram *u, uint32_t *points, uint32_t *sources, ui
     }
     if (u->flags & SPLIT_SPACES)
         for (uint32_t i = 1; i < count; i++)
-            if (points[i] == space && !u->s->failed && !press_full(u->s)) {
+            if (points[i] == space && !press_full(u->s)) {
                 put_word(u, points + start, sources + start, i - start);
                 start = i;
             }
-    if (!u->s->failed && !press_full(u->s)) put_word(u, points + start, sources + start, count - start);
+    if (!press_full(u->s)) put_word(u, points + start, sources + start, count - start);
 }
 
 /* Text without added tokens, split at blanks where that is wanted. */
@@ -204,31 +205,29 @@ static uint32_t index_of(struct written *w, const uint8_t *at) {
     return w->index;
 }
 
-static void between(struct press_text *s, void *own, const uint8_t *at, const uint8_t *end) {
-    struct written *w = own;
+static void between(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end) {
+    struct written *w = normal->memory;
     uint32_t start = index_of(w, at), stop = index_of(w, end);
     (void)s;
     put_text(w->u, w->u->text.points + start, w->u->text.sources + start, stop - start);
 }
 
-static void added(struct press_text *s, void *own, uint32_t id, const uint8_t *at, const uint8_t *end) {
-    struct written *w = own;
-    uint32_t start = index_of(w, at), stop = index_of(w, end);
-    press_put(s, id, w->u->text.sources[start], w->u->text.sources[stop - 1] + 1);
-}
-
 /* Cut the normalized text at those added tokens that are found in there. */
 static void cut(struct unigram *u) {
-    uint8_t *bytes = malloc((size_t)u->text.count * 4 + 1), *end = bytes;
-    if (!bytes) {
-        u->s->failed = 1;
+    size_t size = 0, at = 0;
+    uint8_t encoded[4];
+    for (uint32_t i = 0; i < u->text.count; i++) size += press_encode(u->text.points[i], encoded);
+    uint32_t *origins = malloc((size + 1) * (sizeof *origins + 1));
+    if (!origins) {
+        press_fail(u->s);
         return;
     }
-    for (uint32_t i = 0; i < u->text.count; i++) end += press_encode(u->text.points[i], end);
+    uint8_t *bytes = (uint8_t *)(origins + size);
+    for (uint32_t i = 0; i < u->text.count; i++)
+        for (uint32_t k = press_encode(u->text.points[i], bytes + at); k; k--) origins[at++] = u->text.sources[i];
     struct written w = {u, bytes, 0};
-    const struct press_cuts cuts = {between, added, &w};
-    press_cut(u->s, PART_FIRST_NORMALIZED, bytes, end, &cuts);
-    free(bytes);
+    press_cut(u->s, PART_FIRST_NORMALIZED, &(struct press_normal){bytes, bytes + size, origins, &w}, between);
+    free(origins);
 }
 
 static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end) {
@@ -249,8 +248,8 @@ static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end)
         if (press_normalize(press_part(t, PART_STEPS), t->parts[PART_STEPS].count / 3, press_part(t, PART_WORDS), &u.text, &other)) {
             if (t->parts[PART_FIRST_NORMALIZED].count) cut(&u);
             else put_text(&u, u.text.points, u.text.sources, u.text.count);
-        } else s->failed = 1;
-    } else s->failed = 1;
+        } else press_fail(s);
+    } else press_fail(s);
     press_drop_letters(&u.text);
     press_drop_letters(&other);
     free(u.places);

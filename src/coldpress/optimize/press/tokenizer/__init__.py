@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
+from coldpress.optimize.press.tokenizer.bpe import compile_bpe
 from coldpress.optimize.press.tokenizer.frame import refuse
 from coldpress.optimize.press.tokenizer.unigram import compile_unigram
 from coldpress.optimize.press.tokenizer.wordpiece import compile_wordpiece
 
-KINDS = {"Unigram": compile_unigram, "WordPiece": compile_wordpiece}
+KINDS = {"BPE": compile_bpe, "Unigram": compile_unigram, "WordPiece": compile_wordpiece}
 
 
 def compile_tokenizer(tokenizer_json: str) -> bytes:

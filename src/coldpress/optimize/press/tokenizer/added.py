@@ -92,8 +92,8 @@ def _beside(rule: dict[str, bool], characters: str) -> dict[str, int]:
     lengths: dict[str, int] = {}
     for at in range(0, len(characters), 4096):
         some = characters[at : at + 4096]
-        # A space on the other side, so that only what follows matters.
-        encoding = tokenizer.encode("".join(f" {_PROBE}{character}" for character in some))
+        # What stands on the other side is neither, so that only what follows matters.
+        encoding = tokenizer.encode("".join(f".{_PROBE}{character}" for character in some))
         tokens = zip(encoding.ids, encoding.offsets, strict=True)
         found = {start // 3: end - start for given, (start, end) in tokens if given == number}
         lengths |= {character: found.get(place, 0) for place, character in enumerate(some)}

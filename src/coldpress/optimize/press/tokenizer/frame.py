@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coldpress.errors import UnsupportedModel
 
-WORDPIECE, UNIGRAM = 1, 9
+WORDPIECE, BPE, UNIGRAM = 1, 2, 9
 
 _PARTS = 24
 _HEADER = struct.Struct(f"<8I{2 * _PARTS}I")
@@ -156,3 +156,14 @@ def _fill(slots: Words, numbers: NDArray[np.int64], hashes: Words) -> None:
         slots[at[free][::-1]] = numbers[free][::-1] + 1  # of several that want a slot, the first gets it
         left = slots[at] != numbers + 1
         numbers, at = numbers[left], (at[left] + 1) & mask
+
+
+def table_of_pairs(pairs: Words, values: Words) -> Words:
+    """A hash table: the pair and its values in a row; rows that are free have nothing but ones."""
+    slots = np.zeros(1 << (2 * len(pairs) - 1).bit_length(), np.uint32)
+    hashes = (pairs[:, 0] * np.uint32(0x9E3779B1)) ^ (pairs[:, 1] * np.uint32(0x85EBCA77))
+    _fill(slots, np.arange(len(pairs)), hashes ^ hashes >> np.uint32(15))
+    table = np.full((len(slots), 2 + values.shape[1]), 0xFFFFFFFF, np.uint32)
+    used = slots > 0
+    table[used] = np.concatenate([pairs, values], axis=1)[slots[used] - 1]
+    return table
