@@ -1,10 +1,10 @@
 /* Unigram: of all ways to cut a text into known pieces, the one that is likeliest in all.
  *
  * The text is normalized, its spaces become a visible character, and before each of these it may be cut into
- * words. Pieces stand in a trie of their UTF-8 bytes, its nodes in the order of their depth: the children of a
- * node are neighbours, and begin where those of the node before end.
+ * words.
  */
 #include "normalize.h"
+#include "pieces.h"
 #include "tokenizer.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@ enum { /* the parts of this kind */
     PART_STEPS = PART_OWN, /* struct step */
     PART_WORDS,            /* what the steps need */
     PART_BLANKS,           /* a bit per code point: white space that splits; none past the last */
-    PART_LABELS,           /* a byte per node: the one that leads to it */
-    PART_CHILDREN,         /* where the children of each node begin, and PIECE; and the end of the last */
-    PART_MARKS,            /* for every 32 nodes: which of them are pieces, and how many were before */
+    PART_LABELS,           /* the trie, see struct pieces */
+    PART_CHILDREN,
+    PART_MARKS,
     PART_IDS,              /* of the pieces, in the order of their nodes */
     PART_SCORES,           /* of the same: a float each, or a double */
     PART_FALLBACK          /* 256 ids, of bytes; past the vocabulary where there is none. Or nothing */
@@ -24,8 +24,6 @@ enum { /* the parts of this kind */
 enum { SET_FLAGS, SET_REPLACEMENT, SET_UNKNOWN, SET_UNKNOWN_SCORE }; /* settings; the last is a double */
 
 enum { SPLIT_BLANKS = 1, METASPACE = 2, PREPEND_ALWAYS = 4, PREPEND_FIRST = 8, SPLIT_SPACES = 16, DOUBLES = 32 };
-
-static const uint32_t PIECE = 1u << 31; /* a piece ends at this node */
 
 static const uint32_t NONE = UINT32_MAX;
 
@@ -41,54 +39,15 @@ struct place {
 struct unigram {
     struct press_text *s;
     const struct press_tokenizer *t;
-    const uint8_t *labels;
-    const uint32_t *children, *ids, *fallback;
-    const uint32_t (*marks)[2];
+    struct pieces pieces;
+    const uint32_t *ids, *fallback;
     const void *scores;
     uint32_t flags, unknown;
     double unknown_score;
-    uint32_t roots[256]; /* the node that each first byte leads to, or 0 */
     struct letters text;
     struct place *places;
     uint32_t room;
 };
-
-/* The child of a node that a byte leads to, or 0. Looks at eight of them at once. */
-static inline uint32_t child(const struct unigram *u, uint32_t node, uint8_t byte) {
-    const uint64_t ones = 0x0101010101010101;
-    uint32_t at = u->children[node] & ~PIECE, end = u->children[node + 1] & ~PIECE;
-    for (; at < end; at += 8) {
-        uint64_t labels;
-        memcpy(&labels, u->labels + at, sizeof labels);
-        labels ^= ones * byte;
-        uint64_t equal = (labels - ones) & ~labels & ones << 7; /* the lowest bit is right */
-        if (!equal) continue;
-        at += (uint32_t)__builtin_ctzll(equal) / 8;
-        return at < end ? at : 0;
-    }
-    return 0;
-}
-
-static inline uint32_t follow(const struct unigram *u, uint32_t node, uint32_t point) {
-    uint8_t bytes[4];
-    uint32_t count = press_encode(point, bytes);
-    node = node ? child(u, node, bytes[0]) : u->roots[bytes[0]];
-    for (uint32_t i = 1; i < count && node; i++) node = child(u, node, bytes[i]);
-    return node;
-}
-
-/* How many bits are set; the compiler would call a function for it. */
-static inline uint32_t count_bits(uint32_t bits) {
-    bits -= bits >> 1 & 0x55555555;
-    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
-    return ((bits + (bits >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
-}
-
-/* The number of the piece that ends at a node, or NONE. */
-static inline uint32_t piece_at(const struct unigram *u, uint32_t node) {
-    if (!(u->children[node] & PIECE)) return NONE;
-    return u->marks[node / 32][1] + count_bits(u->marks[node / 32][0] & ((1u << node % 32) - 1));
-}
 
 static inline double score_of(const struct unigram *u, uint32_t piece) {
     double wide;
@@ -103,11 +62,11 @@ static inline void offer(struct place *place, double score, uint32_t start, uint
 
 /* What no piece covers, as one token; but the vocabulary may have it as a whole, or its bytes. */
 static void put_unknown(struct unigram *u, const uint32_t *points, uint32_t count, uint32_t start, uint32_t end) {
-    uint32_t node = follow(u, 0, points[0]), piece, bytes_known = u->fallback != 0;
-    for (uint32_t i = 1; i < count && node; i++) node = follow(u, node, points[i]);
-    piece = node ? piece_at(u, node) : NONE;
-    if (piece != NONE || !bytes_known) {
-        press_put(u->s, piece != NONE ? u->ids[piece] : u->unknown, start, end);
+    uint32_t node = follow(&u->pieces, 0, points[0]), piece, bytes_known = u->fallback != 0;
+    for (uint32_t i = 1; i < count && node; i++) node = follow(&u->pieces, node, points[i]);
+    piece = node ? piece_at(&u->pieces, node) : NO_PIECE;
+    if (piece != NO_PIECE || !bytes_known) {
+        press_put(u->s, piece != NO_PIECE ? u->ids[piece] : u->unknown, start, end);
         return;
     }
     uint8_t bytes[4];
@@ -138,10 +97,10 @@ static void put_word(struct unigram *u, const uint32_t *points, const uint32_t *
         int alone = 0;
         uint32_t node = 0;
         for (uint32_t at = start; at < count; at++) {
-            node = follow(u, node, points[at]);
+            node = follow(&u->pieces, node, points[at]);
             if (!node) break;
-            uint32_t piece = piece_at(u, node);
-            if (piece == NONE) continue;
+            uint32_t piece = piece_at(&u->pieces, node);
+            if (piece == NO_PIECE) continue;
             offer(places + at + 1, score_of(u, piece) + before, start, u->ids[piece]);
             alone |= at == start;
         }
@@ -230,14 +189,17 @@ static void cut(struct unigram *u) {
     free(origins);
 }
 
+static struct pieces pieces_of(const struct press_tokenizer *t) {
+    return (struct pieces){press_part(t, PART_LABELS), press_part(t, PART_CHILDREN), press_part(t, PART_MARKS), {0}};
+}
+
 static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end) {
     const struct press_tokenizer *t = s->t;
-    struct unigram u = {.s = s, .t = t, .labels = press_part(t, PART_LABELS), .children = press_part(t, PART_CHILDREN),
-                        .ids = press_part(t, PART_IDS), .marks = press_part(t, PART_MARKS), .scores = press_part(t, PART_SCORES),
+    struct unigram u = {.s = s, .t = t, .pieces = pieces_of(t), .ids = press_part(t, PART_IDS), .scores = press_part(t, PART_SCORES),
                         .fallback = t->parts[PART_FALLBACK].count ? press_part(t, PART_FALLBACK) : 0,
                         .flags = t->settings[SET_FLAGS], .unknown = t->settings[SET_UNKNOWN]};
     memcpy(&u.unknown_score, t->settings + SET_UNKNOWN_SCORE, sizeof u.unknown_score);
-    for (uint32_t i = u.children[0], last = u.children[1] & ~PIECE; i < last; i++) u.roots[u.labels[i]] = i;
+    set_roots(&u.pieces);
     struct letters other = {0};
     uint32_t index = press_index(s, at);
     if (press_make_room(&u.text, (uint64_t)(end - at))) {
@@ -256,26 +218,15 @@ static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end)
 }
 
 static const char *wrong(const struct press_tokenizer *t) {
-    uint32_t nodes = t->parts[PART_CHILDREN].count, pieces = t->parts[PART_IDS].count, before = 0;
-    const uint32_t *children = press_part(t, PART_CHILDREN), *ids = press_part(t, PART_IDS);
-    const uint32_t(*marks)[2] = press_part(t, PART_MARKS);
-    if (nodes-- < 2 || t->settings[SET_UNKNOWN] >= t->vocabulary || t->settings[SET_REPLACEMENT] >= PRESS_CODE_POINTS)
+    uint32_t pieces = t->parts[PART_IDS].count, wide = t->settings[SET_FLAGS] & DOUBLES ? 2 : 1;
+    const uint32_t *ids = press_part(t, PART_IDS);
+    const struct pieces found = pieces_of(t);
+    if (t->settings[SET_UNKNOWN] >= t->vocabulary || t->settings[SET_REPLACEMENT] >= PRESS_CODE_POINTS)
         return "tokenizer: impossible settings";
-    uint32_t groups = nodes / 32 + !!(nodes % 32);
-    if (t->parts[PART_LABELS].count < nodes / 4 + 3 || t->parts[PART_MARKS].count < groups * 2 ||
-        t->parts[PART_SCORES].count < (uint64_t)pieces * (t->settings[SET_FLAGS] & DOUBLES ? 2 : 1) ||
-        (t->parts[PART_FALLBACK].count && t->parts[PART_FALLBACK].count != 256))
+    if (wrong_pieces(&found, t->parts[PART_LABELS].count, t->parts[PART_CHILDREN].count, t->parts[PART_MARKS].count, pieces))
+        return "tokenizer: impossible pieces";
+    if (t->parts[PART_SCORES].count < (uint64_t)pieces * wide || (t->parts[PART_FALLBACK].count && t->parts[PART_FALLBACK].count != 256))
         return "tokenizer: a table is too small";
-    if (children[0] != 1 || children[nodes] != nodes) return "tokenizer: impossible nodes";
-    for (uint32_t i = 0; i < nodes; i++) {
-        if ((children[i] & ~PIECE) > (children[i + 1] & ~PIECE)) return "tokenizer: impossible nodes";
-        if (children[i] >> 31 != (marks[i / 32][0] >> i % 32 & 1)) return "tokenizer: impossible pieces";
-    }
-    for (uint32_t i = 0; i < groups; i++) {
-        if (marks[i][1] != before) return "tokenizer: impossible pieces";
-        before += count_bits(marks[i][0]);
-    }
-    if (before > pieces) return "tokenizer: impossible pieces";
     for (uint32_t i = 0; i < pieces; i++)
         if (ids[i] >= t->vocabulary) return "tokenizer: impossible pieces";
     return press_wrong_steps(press_part(t, PART_STEPS), t->parts[PART_STEPS].count / 3, press_part(t, PART_WORDS), t->parts[PART_WORDS].count);
