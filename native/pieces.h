@@ -64,15 +64,16 @@ static inline int wrong_pieces(const struct pieces *p, uint32_t labels, uint32_t
     uint32_t nodes = children - 1, groups = nodes / 32 + !!(nodes % 32), before = 0;
     if (children < 2 || labels < nodes / 4 + 3 || marks < groups * 2) return 1;
     if (p->children[0] != 1 || p->children[nodes] != nodes) return 1;
-    for (uint32_t i = 0; i < nodes; i++) {
-        if ((p->children[i] & ~PIECE_ENDS) > (p->children[i + 1] & ~PIECE_ENDS)) return 1;
-        if (p->children[i] >> 31 != (p->marks[i / 32][0] >> i % 32 & 1)) return 1;
+    /* Without a way out of the loops: the compiler makes them fast, and large vocabularies are checked at every start. */
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < nodes; i++) wrong |= (p->children[i] & ~PIECE_ENDS) > (p->children[i + 1] & ~PIECE_ENDS);
+    for (uint32_t group = 0; group < groups; group++) {
+        uint32_t ends = 0, count = nodes - group * 32 < 32 ? nodes - group * 32 : 32;
+        for (uint32_t i = 0; i < count; i++) ends |= p->children[group * 32 + i] >> 31 << i;
+        wrong |= (ends ^ p->marks[group][0]) | (before ^ p->marks[group][1]);
+        before += count_bits(ends);
     }
-    for (uint32_t i = 0; i < groups; i++) {
-        if (p->marks[i][1] != before) return 1;
-        before += count_bits(p->marks[i][0]);
-    }
-    return before > pieces;
+    return wrong || before > pieces;
 }
 
 #endif

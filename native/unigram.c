@@ -227,8 +227,9 @@ static const char *wrong(const struct press_tokenizer *t) {
         return "tokenizer: impossible pieces";
     if (t->parts[PART_SCORES].count < (uint64_t)pieces * wide || (t->parts[PART_FALLBACK].count && t->parts[PART_FALLBACK].count != 256))
         return "tokenizer: a table is too small";
-    for (uint32_t i = 0; i < pieces; i++)
-        if (ids[i] >= t->vocabulary) return "tokenizer: impossible pieces";
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < pieces; i++) largest = ids[i] > largest ? ids[i] : largest;
+    if (largest >= t->vocabulary) return "tokenizer: impossible ids";
     return press_wrong_steps(press_part(t, PART_STEPS), t->parts[PART_STEPS].count / 3, press_part(t, PART_WORDS), t->parts[PART_WORDS].count);
 }
 

@@ -61,7 +61,7 @@ class Steps:
         elif kind == "Strip":
             sides = _LEFT * bool(part["strip_left"]) | _RIGHT * bool(part["strip_right"])
             self._step(_STRIP, self._text(spaces()), sides)
-        elif kind == "Prepend":
+        elif kind == "Prepend" and part["prepend"]:
             self._step(_PREPEND, self._text(part["prepend"]))
         else:
             raise refuse(f"it has a normalizer of the kind {kind}")
