@@ -75,7 +75,9 @@ def plain(roff: str) -> str:
         lines.append(line)
     text = "\n".join(lines)
     text = re.sub(r"\\f(\[\w*\]|\(..|.)|\\[&/,|^%:]|\\s[+-]?\d", "", text)
-    text = re.sub(r"\\\*?\(..|\\\*?\[[^]]*\]", "", text.replace("\\-", "-").replace("\\(aq", "'")).replace("\\", "")
+    text = re.sub(r"\\\*?\(..|\\\*?\[[^]]*\]", "", text.replace("\\-", "-").replace("\\(aq", "'")).replace(
+        "\\", ""
+    )
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 

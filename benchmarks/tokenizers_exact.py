@@ -1,18 +1,33 @@
-"""Compiled tokenizers beside Hugging Face's, on many strings: ids, spans and cuts must be the same."""
+"""Compiled tokenizers beside Hugging Face's, on many strings: ids, spans and cuts must be the same.
 
+    python benchmarks/tokenizers_exact.py --strings 200000
+
+Another kind of tokenizer is one more line in tokenizer_kinds.py.
+"""
+
+import argparse
+import json
+import os
 import random
+import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coldpress.manifest import cpu_name
 from coldpress.optimize.press.file import EMBED, POOL, POOLS, Op, PressFile, rows
 from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.package.libraries import host_architecture, press_library
 from coldpress_runtime.engines.press import LIBRARY, Engine, Session
+from prose import paragraphs
+from tokenizer_kinds import KINDS, trained
 
+RESULT = Path(__file__).parent / "results" / "tokenizers.json"
 MAX_TOKENS = 128
 
 # Marks that canonical order moves, of many ranks; some that it does not, and what is dropped between them.
@@ -38,16 +53,20 @@ WORDS += [
 ]
 
 
-def session(tokenizer_json: str, max_tokens: int = MAX_TOKENS) -> Session:
-    """The engine with a model that has little more than this tokenizer."""
+def write_model(tokenizer_json: str, path: Path, max_tokens: int = MAX_TOKENS) -> None:
+    """A model that has little more than this tokenizer."""
     words, scales = rows(np.zeros((1, 16), np.float32))
     ops = [
         Op(EMBED, target=0, outputs=16, tensors=[words, scales]),
         Op(POOL, activation=POOLS["mean"], source=0, inputs=16),
     ]
-    file = PressFile(16, max_tokens, 1, [16], ops, compile_tokenizer(tokenizer_json))
+    PressFile(16, max_tokens, 1, [16], ops, compile_tokenizer(tokenizer_json)).write(path)
+
+
+def session(tokenizer_json: str, max_tokens: int = MAX_TOKENS) -> Session:
+    """The engine with such a model."""
     with tempfile.TemporaryDirectory() as folder:
-        file.write(Path(folder) / "model.press")
+        write_model(tokenizer_json, Path(folder) / "model.press", max_tokens)
         (Path(folder) / LIBRARY).write_bytes(press_library(host_architecture()))
         return Engine((folder,)).open(folder, {"model": "model.press"}, 1)
 
@@ -90,3 +109,73 @@ def mismatches(ours: Session, theirs: Any, texts: list[str]) -> list[str]:
         for text, wanted, mine, plain in zip(texts, expected, with_spans, without, strict=True)
         if mine != wanted or plain != (wanted[0], wanted[2])
     ]
+
+
+def added_texts(tokenizer: Any) -> list[str]:
+    return [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+
+
+def speed(encode: Callable[[list[str]], Any], texts: list[str], rounds: int = 3) -> float:
+    """Seconds for all texts, the best of some rounds."""
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        encode(texts)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def measure(kind: str, strings: int, seed: int) -> dict[str, Any]:
+    """One kind: everything that is published of it."""
+    theirs = trained(kind)
+    theirs.enable_truncation(MAX_TOKENS)
+    start = time.perf_counter()
+    compile_tokenizer(theirs.to_str())
+    compiled = time.perf_counter() - start
+    ours = session(theirs.to_str())
+    prose, wrong, done = list(paragraphs()), 0, 0
+    start = time.perf_counter()
+    texts = random_texts(random.Random(seed), added_texts(theirs))
+    while done < strings + len(prose):
+        batch = prose[done : done + 2000] if done < len(prose) else list(islice(texts, 2000))
+        bad = mismatches(ours, theirs, batch)
+        for text in bad[:3]:
+            print(f"\n{kind} differs: {text!a}", file=sys.stderr)
+        wrong, done = wrong + len(bad), done + len(batch)
+        print(f"\r{kind}: {done:,} compared, {wrong} differ", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    compared = time.perf_counter() - start
+    tokens = sum(len(ids) for ids, _ in ours.encode(prose))
+    mine, his = speed(ours.encode, prose), speed(theirs.encode_batch_fast, prose)
+    return {
+        "strings": done - len(prose),
+        "prose_paragraphs": len(prose),
+        "prose_bytes": sum(len(text.encode()) for text in prose),
+        "mismatches": wrong,
+        "seconds": round(compared, 1),
+        "compile_seconds": round(compiled, 2),
+        "tokens_per_second": round(tokens / mine),
+        "tokenizers_tokens_per_second": round(tokens / his),
+        "times_faster": round(his / mine, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--strings", type=int, default=200_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kind", choices=KINDS, action="append", help="only this; may be repeated")
+    options = parser.parse_args()
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one thread each
+    found = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+    kinds = found.get("kinds", {})
+    for kind in options.kind or KINDS:
+        kinds[kind] = measure(kind, options.strings, options.seed)
+        print(kind, json.dumps(kinds[kind]))
+    RESULT.write_text(json.dumps({"cpu": cpu_name(), "max_tokens": MAX_TOKENS, "kinds": kinds}, indent=2) + "\n")
+    if any(result["mismatches"] for result in kinds.values()):
+        raise SystemExit("some texts differ")
+
+
+if __name__ == "__main__":
+    main()

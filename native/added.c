@@ -70,15 +70,13 @@ void press_cut(struct press_text *s, int first, const struct press_normal *norma
                 (stop < end && within(t, PART_LETTERS, press_decode(&next, end))))
                 continue;
         }
-        if (token->flags & ADDED_LSTRIP) {
+        if (token->flags & ADDED_LSTRIP)
             while (start > done && ends_within(t, PART_SPACES, done, start, &p)) start = p;
-            if (start < done) start = done;
-        }
         if (token->flags & ADDED_RSTRIP)
             for (p = stop; p < end && within(t, PART_SPACES, press_decode(&p, end)); stop = p);
         if (done < start) between(s, normal, done, start);
         put_added(s, normal, token->id, start, stop);
-        done = stop; /* the search goes on behind the token itself: one that begins in stripped space is found twice */
+        at = done = stop;
     }
     if (done < end && !press_full(s)) between(s, normal, done, end);
 }

@@ -16,6 +16,8 @@ _PROBE = "ᚠ"  # a rune: neither a space nor anything that a text has beside it
 def added_parts(tokens: list[dict[str, Any]], normalizer: Any) -> dict[int, NDArray[Any]]:
     """The parts of native/tokenizer.h for added tokens; `normalizer` is the tokenizer's, or None."""
     records, first, trie = [], np.zeros((2, 256), np.uint32), _Trie()
+    if any(token["rstrip"] for token in tokens) and any(token["content"][:1].isspace() for token in tokens):
+        raise refuse("it has added tokens that take in the space which others begin with")
     for number, token in enumerate(tokens):
         content = token["content"]
         if token["normalized"] and normalizer is not None:

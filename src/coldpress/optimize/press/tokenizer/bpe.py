@@ -6,12 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coldpress.optimize.press.tokenizer.added import added_parts
-from coldpress.optimize.press.tokenizer.characters import CLASS_SHIFT, CODE_POINTS, character_parts, chunks, every_character, is_inhabited
+from coldpress.optimize.press.tokenizer.characters import (
+    CLASS_SHIFT,
+    CODE_POINTS,
+    character_parts,
+    chunks,
+    every_character,
+    is_inhabited,
+)
 from coldpress.optimize.press.tokenizer.compose import compositions
 from coldpress.optimize.press.tokenizer.frame import (
     BPE,
     Part,
-    Words,
     framing_of,
     pack,
     pieces_of,

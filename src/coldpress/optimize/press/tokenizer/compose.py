@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coldpress.optimize.press.tokenizer.characters import (
-    CODE_POINTS,
     MARK,
     RANK_SHIFT,
     REMOVED,
     changes,
-    every_character,
     ranks_of_marks,
     sequence_of,
 )
