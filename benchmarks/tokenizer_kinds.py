@@ -1,9 +1,11 @@
 """Tokenizers of every kind that is compiled: a real one where it is at hand, else one that is trained on prose."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import unigram_kinds
 from coldpress.intake.demo import demo_folder
 from coldpress.samples import builtin_texts
 from prose import NoProse, paragraphs
@@ -46,8 +48,13 @@ def modernbert() -> Any:
     return tokenizer
 
 
+def _of_prose(make: Callable[[tuple[str, ...], int], Any]) -> Any:
+    return make(tuple(training_texts()), VOCABULARY)
+
+
 #: What makes a tokenizer of each kind.
 KINDS: dict[str, Callable[[], Any]] = {"wordpiece": wordpiece, "roberta": roberta, "modernbert": modernbert}
+KINDS |= {name: partial(_of_prose, make) for name, make in unigram_kinds.MAKERS.items()}
 
 
 def training_texts() -> Iterable[str]:

@@ -4,7 +4,7 @@ import importlib
 import io
 import struct
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 Texts = tuple[str, ...]
@@ -202,12 +202,3 @@ MAKERS: dict[str, Callable[[Texts, int], Any]] = {
     "byte_fallback": byte_fallback,
     "nfkc": nfkc,
 }
-
-
-def _of_prose(make: Callable[[Texts, int], Any]) -> Any:
-    from tokenizer_kinds import VOCABULARY, training_texts
-
-    return make(tuple(training_texts()), VOCABULARY)
-
-
-KINDS: dict[str, Callable[[], Any]] = {name: partial(_of_prose, make) for name, make in MAKERS.items()}
