@@ -16,8 +16,7 @@ enum { /* the parts of this kind */
     PART_LABELS,           /* the trie, see struct pieces */
     PART_CHILDREN,
     PART_MARKS,
-    PART_IDS,              /* of the pieces, in the order of their nodes */
-    PART_SCORES,           /* of the same: a float each, or a double */
+    PART_PIECES,           /* in the order of their nodes: an id and a score each, a float or a double */
     PART_FALLBACK          /* 256 ids, of bytes; past the vocabulary where there is none. Or nothing */
 };
 
@@ -40,8 +39,7 @@ struct unigram {
     struct press_text *s;
     const struct press_tokenizer *t;
     struct pieces pieces;
-    const uint32_t *ids, *fallback;
-    const void *scores;
+    const uint32_t *records, *fallback;
     uint32_t flags, unknown;
     double unknown_score;
     struct letters text;
@@ -49,11 +47,17 @@ struct unigram {
     uint32_t room;
 };
 
+/* How many words a piece takes. */
+static inline uint32_t record_size(uint32_t flags) { return flags & DOUBLES ? 3 : 2; }
+
+static inline uint32_t id_of(const struct unigram *u, uint32_t piece) { return u->records[(size_t)piece * record_size(u->flags)]; }
+
 static inline double score_of(const struct unigram *u, uint32_t piece) {
+    const uint32_t *record = u->records + (size_t)piece * record_size(u->flags) + 1;
     double wide;
-    if (!(u->flags & DOUBLES)) return ((const float *)u->scores)[piece];
-    memcpy(&wide, (const uint8_t *)u->scores + (size_t)piece * sizeof wide, sizeof wide);
-    return wide;
+    float narrow;
+    if (u->flags & DOUBLES) return memcpy(&wide, record, sizeof wide), wide;
+    return memcpy(&narrow, record, sizeof narrow), narrow;
 }
 
 static inline void offer(struct place *place, double score, uint32_t start, uint32_t id) {
@@ -66,7 +70,7 @@ static void put_unknown(struct unigram *u, const uint32_t *points, uint32_t coun
     for (uint32_t i = 1; i < count && node; i++) node = follow(&u->pieces, node, points[i]);
     piece = node ? piece_at(&u->pieces, node) : NO_PIECE;
     if (piece != NO_PIECE || !bytes_known) {
-        press_put(u->s, piece != NO_PIECE ? u->ids[piece] : u->unknown, start, end);
+        press_put(u->s, piece != NO_PIECE ? id_of(u, piece) : u->unknown, start, end);
         return;
     }
     uint8_t bytes[4];
@@ -101,7 +105,7 @@ static void put_word(struct unigram *u, const uint32_t *points, const uint32_t *
             if (!node) break;
             uint32_t piece = piece_at(&u->pieces, node);
             if (piece == NO_PIECE) continue;
-            offer(places + at + 1, score_of(u, piece) + before, start, u->ids[piece]);
+            offer(places + at + 1, score_of(u, piece) + before, start, id_of(u, piece));
             alone |= at == start;
         }
         if (!alone) offer(places + start + 1, u->unknown_score + before, start, u->unknown);
@@ -195,7 +199,7 @@ static struct pieces pieces_of(const struct press_tokenizer *t) {
 
 static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end) {
     const struct press_tokenizer *t = s->t;
-    struct unigram u = {.s = s, .t = t, .pieces = pieces_of(t), .ids = press_part(t, PART_IDS), .scores = press_part(t, PART_SCORES),
+    struct unigram u = {.s = s, .t = t, .pieces = pieces_of(t), .records = press_part(t, PART_PIECES),
                         .fallback = t->parts[PART_FALLBACK].count ? press_part(t, PART_FALLBACK) : 0,
                         .flags = t->settings[SET_FLAGS], .unknown = t->settings[SET_UNKNOWN]};
     memcpy(&u.unknown_score, t->settings + SET_UNKNOWN_SCORE, sizeof u.unknown_score);
@@ -218,17 +222,15 @@ static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end)
 }
 
 static const char *wrong(const struct press_tokenizer *t) {
-    uint32_t pieces = t->parts[PART_IDS].count, wide = t->settings[SET_FLAGS] & DOUBLES ? 2 : 1;
-    const uint32_t *ids = press_part(t, PART_IDS);
+    uint32_t size = record_size(t->settings[SET_FLAGS]), pieces = t->parts[PART_PIECES].count / size, largest = 0;
+    const uint32_t *records = press_part(t, PART_PIECES);
     const struct pieces found = pieces_of(t);
     if (t->settings[SET_UNKNOWN] >= t->vocabulary || t->settings[SET_REPLACEMENT] >= PRESS_CODE_POINTS)
         return "tokenizer: impossible settings";
     if (wrong_pieces(&found, t->parts[PART_LABELS].count, t->parts[PART_CHILDREN].count, t->parts[PART_MARKS].count, pieces))
         return "tokenizer: impossible pieces";
-    if (t->parts[PART_SCORES].count < (uint64_t)pieces * wide || (t->parts[PART_FALLBACK].count && t->parts[PART_FALLBACK].count != 256))
-        return "tokenizer: a table is too small";
-    uint32_t largest = 0;
-    for (uint32_t i = 0; i < pieces; i++) largest = ids[i] > largest ? ids[i] : largest;
+    if (t->parts[PART_FALLBACK].count && t->parts[PART_FALLBACK].count != 256) return "tokenizer: impossible bytes";
+    for (uint32_t i = 0; i < pieces; i++) largest = records[i * size] > largest ? records[i * size] : largest;
     if (largest >= t->vocabulary) return "tokenizer: impossible ids";
     return press_wrong_steps(press_part(t, PART_STEPS), t->parts[PART_STEPS].count / 3, press_part(t, PART_WORDS), t->parts[PART_WORDS].count);
 }

@@ -11,7 +11,7 @@ from coldpress.optimize.press.tokenizer.added import added_parts
 from coldpress.optimize.press.tokenizer.frame import UNIGRAM, Part, Words, framing_of, pack, refuse
 from coldpress.optimize.press.tokenizer.normalizers import Steps, spaces
 
-_STEPS, _WORDS, _BLANKS, _LABELS, _CHILDREN, _MARKS, _IDS, _SCORES, _FALLBACK = range(Part.OWN, Part.OWN + 9)
+_STEPS, _WORDS, _BLANKS, _LABELS, _CHILDREN, _MARKS, _PIECES, _FALLBACK = range(Part.OWN, Part.OWN + 8)
 _SPLIT_BLANKS, _METASPACE, _PREPEND_ALWAYS, _PREPEND_FIRST, _SPLIT_SPACES, _DOUBLES = (
     1 << bit for bit in range(6)
 )
@@ -34,13 +34,14 @@ def compile_unigram(spec: dict[str, Any], tokenizer: Any) -> bytes:
     flags, replacement = _pre_tokenizer(spec["pre_tokenizer"])
     steps, words = Steps(spec["normalizer"]).parts()
     parts = added_parts(spec["added_tokens"], tokenizer.normalizer) | {_STEPS: steps, _WORDS: words}
-    parts |= _trie([text.encode() for text in ids], np.array([*ids.values()], np.uint32))
+    trie, order = _trie([text.encode() for text in ids], np.array([*ids.values()], np.uint32))
     scores = np.array([score for _, score in vocab], np.float64)
     if not np.isfinite(scores).all():
         raise refuse("its scores are not finite")
-    ordered = scores[parts[_IDS]]
-    exact = bool((ordered.astype(np.float32) == ordered).all())
-    parts[_SCORES] = ordered.astype(np.float32).view(np.uint32) if exact else ordered.view(np.uint32)
+    narrow = scores[order].astype(np.float32)
+    exact = bool((narrow == scores[order]).all())
+    stored = narrow.view(np.uint32) if exact else scores[order].view(np.uint32)
+    parts |= trie | {_PIECES: np.column_stack([order, stored.reshape(len(order), -1)])}
     if flags & _SPLIT_BLANKS:
         parts[_BLANKS] = _bits(np.array([*map(ord, spaces())]))
     if model["byte_fallback"]:
@@ -74,8 +75,8 @@ def _flat(part: dict[str, Any] | None) -> list[dict[str, Any]]:
     return [part]
 
 
-def _trie(pieces: list[bytes], ids: Words) -> dict[int, NDArray[Any]]:
-    """All pieces as a trie of bytes, built a level at a time."""
+def _trie(pieces: list[bytes], ids: Words) -> tuple[dict[int, NDArray[Any]], Words]:
+    """All pieces as a trie of bytes, built a level at a time; and their ids in the order of its nodes."""
     order = np.array(sorted(range(len(pieces)), key=pieces.__getitem__), np.int64)
     pieces = [pieces[number] for number in order]
     ids = ids[order]
@@ -103,12 +104,12 @@ def _trie(pieces: list[bytes], ids: Words) -> dict[int, NDArray[Any]]:
     names[:count] = np.concatenate(labels)
     children = np.concatenate([[1], 1 + np.cumsum(below)]).astype(np.uint32)
     children[nodes] |= _PIECE
-    return {
+    trie = {
         _LABELS: names.view(np.uint32),
         _CHILDREN: children,
-        _MARKS: np.stack([bits, before.astype(np.uint32)], axis=1).reshape(-1),
-        _IDS: ids[np.argsort(nodes)],
+        _MARKS: np.column_stack([bits, before.astype(np.uint32)]),
     }
+    return trie, ids[np.argsort(nodes)]
 
 
 def _bits(numbers: NDArray[np.int64]) -> Words:
