@@ -115,13 +115,14 @@ def added_texts(tokenizer: Any) -> list[str]:
     return [token.content for token in tokenizer.get_added_tokens_decoder().values()]
 
 
-def speed(encode: Callable[[list[str]], Any], texts: list[str], rounds: int = 3) -> float:
-    """Seconds for all texts, the best of some rounds."""
-    best = float("inf")
+def seconds(*work: Callable[[], Any], rounds: int = 5) -> list[float]:
+    """Processor time of each, in turn, the best of some rounds: others may share the machine."""
+    best = [float("inf")] * len(work)
     for _ in range(rounds):
-        start = time.perf_counter()
-        encode(texts)
-        best = min(best, time.perf_counter() - start)
+        for at, do in enumerate(work):
+            start = time.process_time()
+            do()
+            best[at] = min(best[at], time.process_time() - start)
     return best
 
 
@@ -129,9 +130,7 @@ def measure(kind: str, strings: int, seed: int) -> dict[str, Any]:
     """One kind: everything that is published of it."""
     theirs = trained(kind)
     theirs.enable_truncation(MAX_TOKENS)
-    start = time.perf_counter()
-    compile_tokenizer(theirs.to_str())
-    compiled = time.perf_counter() - start
+    (compiled,) = seconds(lambda: compile_tokenizer(theirs.to_str()), rounds=3)
     ours = session(theirs.to_str())
     prose, wrong, done = list(paragraphs()), 0, 0
     start = time.perf_counter()
@@ -146,7 +145,7 @@ def measure(kind: str, strings: int, seed: int) -> dict[str, Any]:
     print(file=sys.stderr)
     compared = time.perf_counter() - start
     tokens = sum(len(ids) for ids, _ in ours.encode(prose))
-    mine, his = speed(ours.encode, prose), speed(theirs.encode_batch_fast, prose)
+    mine, his = seconds(lambda: ours.encode(prose), lambda: theirs.encode_batch_fast(prose))
     return {
         "strings": done - len(prose),
         "prose_paragraphs": len(prose),

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 
 enum { SETTING_FLAGS, PREFIX_SPACE = 1, COMPOSE = 2 };
-enum { PART_MERGES = PART_OWN, PART_BYTE_IDS, PART_COMPOSED };
+enum { PART_MERGES = PART_OWN, PART_MADE, PART_BYTE_IDS, PART_COMPOSED };
 enum { CLASS_SPACE = 3 }; /* the other classes are letters, numbers, and all else */
 enum { SHORT_WORD = 96 };
 
 static const uint32_t NONE = UINT32_MAX;
 
-struct merge { uint32_t left, right, rank, made; };
+/* A merge is a pair of ids and a rank in one number; PART_MADE has what each rank makes of its pair. */
+static const uint64_t FREE = UINT64_MAX;
 
 /* A word of the normalized text, and whether a space is to be thought before it. */
 struct word {
@@ -47,12 +48,13 @@ static const uint8_t *word_end(const struct press_text *s, const uint8_t *at, co
     return last > at || prefix ? last : next;
 }
 
-static inline const struct merge *find_merge(const struct press_tokenizer *t, uint32_t left, uint32_t right) {
-    const struct merge *merges = press_part(t, PART_MERGES);
-    uint32_t mask = t->parts[PART_MERGES].count / 4 - 1;
+/* The rank of a pair, or NONE. */
+static inline uint32_t find_rank(const struct press_tokenizer *t, uint32_t left, uint32_t right) {
+    const uint64_t *merges = press_part(t, PART_MERGES), pair = (uint64_t)left << PRESS_ID_BITS | right;
+    uint32_t mask = t->parts[PART_MERGES].count / 2 - 1;
     for (uint32_t at = press_pair_hash(left, right) & mask;; at = (at + 1) & mask) {
-        if (merges[at].left == left && merges[at].right == right) return merges + at;
-        if (merges[at].left == NONE) return 0;
+        if (merges[at] >> PRESS_ID_BITS == pair) return (uint32_t)merges[at] & ((1 << PRESS_ID_BITS) - 1);
+        if (merges[at] == FREE) return NONE;
     }
 }
 
@@ -73,28 +75,21 @@ static void put(const struct word *w, uint32_t id, uint32_t from, uint32_t to) {
 /* A word of few bytes: the best pair is looked for anew each time. */
 static void merge_short(const struct word *w, uint32_t count) {
     const struct press_tokenizer *t = w->s->t;
-    const uint32_t *byte_ids = press_part(t, PART_BYTE_IDS);
-    uint32_t ids[SHORT_WORD], starts[SHORT_WORD + 1], ranks[SHORT_WORD], made[SHORT_WORD];
+    const uint32_t *byte_ids = press_part(t, PART_BYTE_IDS), *made = press_part(t, PART_MADE);
+    uint32_t ids[SHORT_WORD], starts[SHORT_WORD + 1], ranks[SHORT_WORD];
     for (uint32_t i = 0; i < count; i++) ids[i] = byte_ids[byte_of(w, i)], starts[i] = i;
     starts[count] = count;
-    for (uint32_t i = 0; i + 1 < count; i++) {
-        const struct merge *merge = find_merge(t, ids[i], ids[i + 1]);
-        ranks[i] = merge ? merge->rank : NONE, made[i] = merge ? merge->made : 0;
-    }
-    for (;;) {
+    for (uint32_t i = 0; i + 1 < count; i++) ranks[i] = find_rank(t, ids[i], ids[i + 1]);
+    while (count > 1) {
         uint32_t best = 0;
-        for (uint32_t i = 1; i + 1 < count; i++)
-            if (ranks[i] < ranks[best]) best = i;
-        if (count < 2 || ranks[best] == NONE) break;
-        ids[best] = made[best];
+        for (uint32_t i = 1; i + 1 < count; i++) best = ranks[i] < ranks[best] ? i : best;
+        if (ranks[best] == NONE) break;
+        ids[best] = made[ranks[best]];
         count--;
-        for (uint32_t i = best + 1; i < count; i++) ids[i] = ids[i + 1], starts[i] = starts[i + 1];
-        for (uint32_t i = best + 1; i + 1 < count; i++) ranks[i] = ranks[i + 1], made[i] = made[i + 1];
+        for (uint32_t i = best + 1; i < count; i++) ids[i] = ids[i + 1], starts[i] = starts[i + 1], ranks[i - 1] = ranks[i];
         starts[count] = starts[count + 1];
-        for (uint32_t i = best - (best > 0); i <= best && i + 1 < count; i++) {
-            const struct merge *merge = find_merge(t, ids[i], ids[i + 1]);
-            ranks[i] = merge ? merge->rank : NONE, made[i] = merge ? merge->made : 0;
-        }
+        if (best) ranks[best - 1] = find_rank(t, ids[best - 1], ids[best]);
+        if (best + 1 < count) ranks[best] = find_rank(t, ids[best], ids[best + 1]);
     }
     for (uint32_t i = 0; i < count; i++) put(w, ids[i], starts[i], starts[i + 1]);
 }
@@ -124,14 +119,14 @@ static uint64_t pop(struct queue *q) {
 }
 
 static void push_pair(const struct press_tokenizer *t, struct queue *q, const uint32_t *ids, uint32_t left, uint32_t right) {
-    const struct merge *merge = find_merge(t, ids[left], ids[right]);
-    if (merge) push(q, (uint64_t)merge->rank << 32 | left);
+    uint32_t rank = find_rank(t, ids[left], ids[right]);
+    if (rank != NONE) push(q, (uint64_t)rank << 32 | left);
 }
 
 /* A word of many bytes, in n log n steps. What is joined lives on at its first byte. */
 static void merge_long(const struct word *w, uint32_t count) {
     const struct press_tokenizer *t = w->s->t;
-    const uint32_t *byte_ids = press_part(t, PART_BYTE_IDS);
+    const uint32_t *byte_ids = press_part(t, PART_BYTE_IDS), *made = press_part(t, PART_MADE);
     struct queue q = {malloc(count * (3 * sizeof(uint64_t) + 3 * sizeof(uint32_t))), 0}; /* a join queues two more */
     if (!q.items) {
         press_fail(w->s);
@@ -142,10 +137,9 @@ static void merge_long(const struct word *w, uint32_t count) {
     for (uint32_t i = 0; i + 1 < count; i++) push_pair(t, &q, ids, i, i + 1);
     while (q.count) {
         uint64_t item = pop(&q);
-        uint32_t left = (uint32_t)item, right = ids[left] == NONE ? count : after[left];
-        const struct merge *merge = right < count ? find_merge(t, ids[left], ids[right]) : 0;
-        if (!merge || merge->rank != item >> 32) continue; /* one of the two was joined with another */
-        ids[left] = merge->made, ids[right] = NONE;
+        uint32_t left = (uint32_t)item, rank = (uint32_t)(item >> 32), right = ids[left] == NONE ? count : after[left];
+        if (right >= count || find_rank(t, ids[left], ids[right]) != rank) continue; /* one of the two was joined already */
+        ids[left] = made[rank], ids[right] = NONE;
         after[left] = after[right];
         if (after[left] < count) before[after[left]] = left, push_pair(t, &q, ids, left, after[left]);
         if (before[left] != NONE) push_pair(t, &q, ids, before[left], left);
@@ -183,15 +177,17 @@ static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end)
 }
 
 static const char *wrong(const struct press_tokenizer *t) {
-    const struct merge *merges = press_part(t, PART_MERGES);
-    const uint32_t *byte_ids = press_part(t, PART_BYTE_IDS);
-    uint32_t count = t->parts[PART_MERGES].count / 4, used = 0;
-    if (!count || count & (count - 1)) return "tokenizer: impossible merges";
+    const uint64_t *merges = press_part(t, PART_MERGES);
+    const uint32_t *byte_ids = press_part(t, PART_BYTE_IDS), *made = press_part(t, PART_MADE);
+    uint32_t count = t->parts[PART_MERGES].count / 2, used = 0, ranks = t->parts[PART_MADE].count;
+    if (!count || count & (count - 1) || t->parts[PART_MERGES].at % 8) return "tokenizer: impossible merges";
     for (uint32_t i = 0; i < count; i++) {
-        used += merges[i].left != NONE;
-        if (merges[i].left != NONE && merges[i].made >= t->vocabulary) return "tokenizer: an impossible merge";
+        used += merges[i] != FREE;
+        if (merges[i] != FREE && (merges[i] & ((1 << PRESS_ID_BITS) - 1)) >= ranks) return "tokenizer: an impossible merge";
     }
     if (used >= count) return "tokenizer: no free slot";
+    for (uint32_t i = 0; i < ranks; i++)
+        if (made[i] >= t->vocabulary) return "tokenizer: an impossible merge";
     if (t->parts[PART_BYTE_IDS].count != 256) return "tokenizer: not all bytes are there";
     for (uint32_t i = 0; i < 256; i++)
         if (byte_ids[i] >= t->vocabulary) return "tokenizer: an impossible byte";

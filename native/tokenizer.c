@@ -81,7 +81,8 @@ static const char *wrong_tables(const struct press_tokenizer *t) {
     uint32_t slot_count = t->parts[PART_SLOTS].count, used = 0;
     if (!slot_count || slot_count & (slot_count - 1)) return "tokenizer: impossible slots";
     for (uint32_t i = 0; i < slot_count; i++) {
-        if (slots[i] > t->vocabulary) return "tokenizer: an impossible slot";
+        uint32_t number = slots[i] & ((1 << PRESS_ID_BITS) - 1); /* one more than the id */
+        if (slots[i] && (!number || number > t->vocabulary)) return "tokenizer: an impossible slot";
         used += slots[i] != 0;
     }
     if (used >= slot_count) return "tokenizer: no free slot"; /* a search for what is not there ends at one */
@@ -95,7 +96,7 @@ const char *press_wrong_tokenizer(const uint8_t *base, uint64_t size) {
     const struct press_tokenizer *t = (const struct press_tokenizer *)base;
     if (size < sizeof *t || size > UINT32_MAX) return "tokenizer: too small, or too large";
     if (t->kind >= sizeof kinds / sizeof *kinds || !kinds[t->kind]) return "tokenizer: of an unknown kind";
-    if (!t->vocabulary || t->vocabulary > INT32_MAX) return "tokenizer: an impossible vocabulary";
+    if (!t->vocabulary || t->vocabulary >= 1 << PRESS_ID_BITS) return "tokenizer: an impossible vocabulary";
     for (int part = 0; part < PARTS; part++) {
         uint64_t item = part == PART_BYTES ? 1 : part == PART_PAGES ? 2 : 4;
         if (t->parts[part].at % 4 || t->parts[part].at + t->parts[part].count * item > size) return "tokenizer: a table lies outside";

@@ -27,7 +27,7 @@ enum press_part {
     PART_PAGES,      /* for each 256 code points, which page of entries */
     PART_ENTRIES,    /* what is known of a code point */
     PART_SEQUENCES,  /* a count, then as many code points */
-    PART_SLOTS,      /* a hash table of pieces: one more than the id; 0 for free */
+    PART_SLOTS,      /* a hash table of pieces: one more than the id, above it bits of the hash; 0 for free */
     PART_OFFSETS,    /* of each id, where its piece begins; and the end of the last */
     PART_BYTES,      /* the pieces, each behind a byte that keeps two kinds of them apart */
     PART_OWN,        /* from here on each kind has its own, of words */
@@ -133,7 +133,7 @@ static inline uint32_t press_decode(const uint8_t **at, const uint8_t *end) {
     return point < PRESS_CODE_POINTS && (point < 0xD800 || point > 0xDFFF) ? point : PRESS_REPLACEMENT;
 }
 
-enum { PRESS_HASH_SEED = 2166136261u, PRESS_HASH_PRIME = 16777619u };
+enum { PRESS_HASH_SEED = 2166136261u, PRESS_HASH_PRIME = 16777619u, PRESS_ID_BITS = 20 };
 
 static inline uint32_t press_hash(uint32_t hash, uint8_t byte) { return (hash ^ byte) * PRESS_HASH_PRIME; }
 
@@ -143,8 +143,9 @@ static inline uint32_t press_find(const struct press_tokenizer *t, uint8_t first
     const uint8_t *bytes = press_part(t, PART_BYTES);
     uint32_t mask = t->parts[PART_SLOTS].count - 1;
     for (uint32_t at = hash & mask;; at = (at + 1) & mask) {
-        uint32_t id = slots[at];
-        if (!id--) return t->vocabulary;
+        if (!slots[at]) return t->vocabulary;
+        if ((slots[at] ^ hash) >> PRESS_ID_BITS) continue;
+        uint32_t id = (slots[at] & ((1 << PRESS_ID_BITS) - 1)) - 1;
         const uint8_t *known = bytes + offsets[id];
         if (offsets[id + 1] - offsets[id] == length + 1 && known[0] == first && !memcmp(known + 1, piece, length)) return id;
     }

@@ -208,7 +208,7 @@ def test_no_damaged_tokenizer_does_harm(kind: str, sanitized: Path, tmp_path: Pa
 def tokenized(driver: Path, model: Path, given: list[str]) -> int:
     """The driver's exit code: 3 when it refuses the model, 6 when the model refuses the tokens."""
     data = b"".join(struct.pack("<I", len(text.encode())) + text.encode() for text in given)
-    command = [driver, model, "auto", "1", str(len(given))]
+    command: list[str | Path] = [driver, model, "auto", "1", str(len(given))]
     done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=120)
     assert done.returncode in (3, 6), done.stderr.decode()[-2000:]
     return done.returncode

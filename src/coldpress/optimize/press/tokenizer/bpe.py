@@ -17,15 +17,16 @@ from coldpress.optimize.press.tokenizer.characters import (
 from coldpress.optimize.press.tokenizer.compose import compositions
 from coldpress.optimize.press.tokenizer.frame import (
     BPE,
+    ID_BITS,
     Part,
     framing_of,
     pack,
     pieces_of,
     refuse,
-    table_of_pairs,
+    slots_of_pairs,
 )
 
-_MERGES, _BYTE_IDS, _COMPOSED = Part.OWN, Part.OWN + 1, Part.OWN + 2
+_MERGES, _MADE, _BYTE_IDS, _COMPOSED = range(Part.OWN, Part.OWN + 4)
 _PREFIX_SPACE, _COMPOSE = 1, 2
 _OTHER, _LETTER, _NUMBER, _SPACE = range(4)
 
@@ -55,7 +56,7 @@ def compile_bpe(spec: dict[str, Any], tokenizer: Any) -> bytes:
     if composes:
         parts[_COMPOSED] = compositions(entries, sequences)
     parts |= character_parts(entries, sequences) | added_parts(spec["added_tokens"], tokenizer.normalizer)
-    parts[_MERGES] = _merges(model["merges"], vocab)
+    parts |= _merges(model["merges"], vocab)
     parts[_BYTE_IDS] = np.array([vocab.get(character, 0) for character in alphabet], np.uint32)
     return pack(BPE, size, framing_of(spec["post_processor"]), [flags], parts)
 
@@ -107,14 +108,21 @@ def _reached(vocab: dict[str, int], model: dict[str, Any], tokenizer: Any) -> se
     return {text for text in vocab if text and len(merge(text)) == 1}
 
 
-def _merges(merges: list[Any], vocab: dict[str, int]) -> NDArray[Any]:
-    ranks: dict[tuple[int, int], tuple[int, int]] = {}
+def _merges(merges: list[Any], vocab: dict[str, int]) -> dict[int, NDArray[Any]]:
+    """Each pair with its rank in one number, where a search for it begins; and what each rank makes."""
+    ranks: dict[tuple[int, int], int] = {}
+    made = []
     for rank, merge in enumerate(merges):
         left, right = merge.split(" ") if isinstance(merge, str) else merge
-        ranks[vocab[left], vocab[right]] = rank, vocab[left + right]
-    if not ranks:
-        raise refuse("it has no merges")
-    return table_of_pairs(np.array([*ranks], np.uint32), np.array([*ranks.values()], np.uint32))
+        ranks[vocab[left], vocab[right]] = rank  # of two that are the same, the last
+        made.append(vocab[left + right])
+    if not ranks or len(made) >= 1 << ID_BITS:
+        raise refuse(f"it has {len(made)} merges")
+    pairs = np.array([*ranks], np.uint32)
+    left, right = pairs.T.astype(np.uint64)
+    rows = (left << np.uint64(ID_BITS) | right) << np.uint64(ID_BITS) | np.array([*ranks.values()], np.uint64)
+    table = np.concatenate([np.array([2**64 - 1], np.uint64), rows])[slots_of_pairs(pairs)]
+    return {_MERGES: table.view(np.uint32), _MADE: np.array(made, np.uint32)}
 
 
 def _classes() -> dict[int, list[int]]:

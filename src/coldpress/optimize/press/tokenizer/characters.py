@@ -47,22 +47,26 @@ def chunks() -> Iterator[str]:
         yield every[start : start + _CHUNK]
 
 
+def _each(normalize: Normalize, text: str, before: str = "") -> list[str]:
+    """What each character of a text becomes on its own, or behind something else."""
+    between = _SEPARATOR + before
+    results = normalize(f"{between}{between.join(text)}{_SEPARATOR}").split(_SEPARATOR)[1:-1]
+    at = text.find(_SEPARATOR)
+    if at >= 0:  # the separator splits itself once more
+        results[at : at + 2] = [before + _SEPARATOR]
+    return results
+
+
 def changes(normalize: Normalize) -> dict[int, str]:
     """What each character becomes on its own, of those that change."""
     changed: dict[int, str] = {}
     for text in chunks():
         whole = normalize(text)
-        if whole == text:
-            continue
         if not whole:
             changed.update(dict.fromkeys(map(ord, text), ""))
-            continue
-        joined = normalize(f"{_SEPARATOR}{_SEPARATOR.join(text)}{_SEPARATOR}")
-        become = joined.split(_SEPARATOR)[1:-1]
-        at = text.find(_SEPARATOR)
-        if at >= 0:  # the separator splits itself once more
-            become[at : at + 2] = [_SEPARATOR]
-        changed.update((ord(before), after) for before, after in zip(text, become, strict=True) if before != after)
+        elif whole != text:
+            each = zip(text, _each(normalize, text), strict=True)
+            changed.update((ord(before), after) for before, after in each if before != after)
     return changed
 
 
@@ -72,7 +76,8 @@ def ranks_of_marks(decompose: Normalize) -> dict[int, int]:
     for text in chunks():
         among = _HIGHEST + _HIGHEST.join(text)
         if is_inhabited(text[0]) and decompose(among) != among:
-            marks += [mark for mark in text if decompose(f"b{_HIGHEST}{mark}")[1] != _HIGHEST]
+            behind = zip(text, _each(decompose, text, _HIGHEST), strict=True)
+            marks += [mark for mark, moved in behind if moved[0] != _HIGHEST]
     plain = [mark for mark in marks if decompose(mark) == mark]
     ordered = decompose("".join(plain))
     ranks, rank = {ordered[0]: 1}, 1

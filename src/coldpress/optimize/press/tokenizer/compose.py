@@ -13,7 +13,7 @@ from coldpress.optimize.press.tokenizer.characters import (
     ranks_of_marks,
     sequence_of,
 )
-from coldpress.optimize.press.tokenizer.frame import Words, refuse, table_of_pairs
+from coldpress.optimize.press.tokenizer.frame import Words, refuse, slots_of_pairs
 
 _UNSETTLED = REMOVED  # no character goes away in NFC, so the bit is free
 _SYLLABLES = "".join(map(chr, range(0xAC00, 0xAC00 + 11172)))
@@ -42,7 +42,9 @@ def compositions(entries: Words, sequences: list[int]) -> NDArray[Any]:
         entries[point] |= MARK | rank << RANK_SHIFT
     seconds = {second for _, second in pairs} | {*_VOWELS, *_TAILS[1:]}
     entries[[*{*unstable} | {*ranks} | seconds]] |= np.uint32(_UNSETTLED)
-    return table_of_pairs(np.array([*pairs], np.uint32), np.array([[made] for made in pairs.values()], np.uint32))
+    rows = np.array([(one, other, made) for (one, other), made in pairs.items()], np.uint32)
+    slots = slots_of_pairs(rows[:, :2])
+    return np.concatenate([np.full((1, 3), 0xFFFFFFFF, np.uint32), rows])[slots]
 
 
 def _check_syllables(compose: Any, decompose: Any) -> None:

@@ -13,6 +13,7 @@ from coldpress.errors import UnsupportedModel
 
 WORDPIECE, BPE, UNIGRAM = 1, 2, 9
 
+ID_BITS = 20
 _PARTS = 24
 _HEADER = struct.Struct(f"<8I{2 * _PARTS}I")
 _ALIGNMENT = 64
@@ -120,12 +121,17 @@ def _template(post_processor: dict[str, Any]) -> Framing:
 
 def pieces_of(vocab: dict[str, int], size: int, encode: Callable[[str], bytes]) -> dict[int, NDArray[Any]]:
     """The parts that find a piece; `encode` puts a byte before each, or leaves it out with no bytes at all."""
+    if size >= 1 << ID_BITS:
+        raise refuse(f"it has {size} tokens, and the engine counts to {1 << ID_BITS}")
     pieces = [b""] * size
     for text, number in vocab.items():
         pieces[number] = encode(text)
     known = np.array([number for number, piece in enumerate(pieces) if piece], np.int64)
     slots = np.zeros(1 << (2 * max(size, 1) - 1).bit_length(), np.uint32)
-    _fill(slots, known, _hashes([pieces[number] for number in known]))
+    hashes = np.zeros(size + 1, np.uint32)
+    hashes[known + 1] = _hashes([pieces[number] for number in known])
+    _fill(slots, known, hashes[known + 1])
+    slots |= hashes[slots] >> np.uint32(ID_BITS) << np.uint32(ID_BITS)  # most that are no match show by that
     stored = [piece or b"\xff" for piece in pieces]  # an id that no piece has
     data = np.frombuffer(b"".join(stored), np.uint8)
     offsets = np.cumsum([0, *map(len, stored)]).astype(np.uint32)
@@ -158,12 +164,9 @@ def _fill(slots: Words, numbers: NDArray[np.int64], hashes: Words) -> None:
         numbers, at = numbers[left], (at[left] + 1) & mask
 
 
-def table_of_pairs(pairs: Words, values: Words) -> Words:
-    """A hash table: the pair and its values in a row; rows that are free have nothing but ones."""
+def slots_of_pairs(pairs: Words) -> Words:
+    """A hash table of pairs: one more than the number of each; 0 for free."""
     slots = np.zeros(1 << (2 * len(pairs) - 1).bit_length(), np.uint32)
     hashes = (pairs[:, 0] * np.uint32(0x9E3779B1)) ^ (pairs[:, 1] * np.uint32(0x85EBCA77))
     _fill(slots, np.arange(len(pairs)), hashes ^ hashes >> np.uint32(15))
-    table = np.full((len(slots), 2 + values.shape[1]), 0xFFFFFFFF, np.uint32)
-    used = slots > 0
-    table[used] = np.concatenate([pairs, values], axis=1)[slots[used] - 1]
-    return table
+    return slots

@@ -76,14 +76,17 @@ def _characters(tokenizer: Any, spec: dict[str, Any]) -> dict[int, NDArray[Any]]
     normalize = tokenizer.normalizer.normalize_str
     removed, alone = [], []
     for point, result in changes(normalize).items():
-        if not result:
+        if len(result) == 1:
+            become[point] = ord(result)
+        elif not result:
             removed.append(point)
         elif len(result) == 3 and result[0] == result[2] == " " and result[1] != " ":
             # Put between spaces, as ideographs are: the same as standing alone.
             alone.append(ord(result[1]))
-            become[point] = 0 if alone[-1] == point else alone[-1]
+            if alone[-1] != point:
+                become[point] = alone[-1]
         else:
-            become[point] = ord(result) if len(result) == 1 else sequence_of(result, sequences, known)
+            become[point] = sequence_of(result, sequences, known)
     entries = np.zeros(CODE_POINTS, np.uint32)
     entries[[*become]] = [*become.values()]
     entries[removed] = REMOVED
