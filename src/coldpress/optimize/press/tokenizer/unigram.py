@@ -18,6 +18,7 @@ _SPLIT_BLANKS, _METASPACE, _PREPEND_ALWAYS, _PREPEND_FIRST, _SPLIT_SPACES, _DOUB
 _PREPEND = {"always": _PREPEND_ALWAYS, "first": _PREPEND_FIRST, "never": 0}
 _UNKNOWN_PENALTY = 10.0
 _PIECE = np.uint32(1 << 31)
+_MOST = 1 << 20
 
 
 def compile_unigram(spec: dict[str, Any], tokenizer: Any) -> bytes:
@@ -30,6 +31,8 @@ def compile_unigram(spec: dict[str, Any], tokenizer: Any) -> bytes:
         raise refuse("it has no unknown token")
     vocab: list[tuple[str, float]] = model["vocab"]
     size = max([len(vocab) - 1, *(token["id"] for token in spec["added_tokens"])]) + 1
+    if size >= _MOST:
+        raise refuse(f"it has {size:,} tokens")
     ids = {text: number for number, (text, _) in enumerate(vocab)}  # of equal ones, the last
     flags, replacement = _pre_tokenizer(spec["pre_tokenizer"])
     steps, words = Steps(spec["normalizer"]).parts()
