@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coldpress.optimize.press.tokenizer.added import added_parts
-from coldpress.optimize.press.tokenizer.frame import UNIGRAM, Part, Words, framing_of, pack, refuse
+from coldpress.optimize.press.tokenizer.frame import ID_BITS, UNIGRAM, Part, Words, framing_of, pack, refuse
 from coldpress.optimize.press.tokenizer.normalizers import Steps, spaces
 
 _STEPS, _WORDS, _BLANKS, _LABELS, _CHILDREN, _MARKS, _PIECES, _FALLBACK = range(Part.OWN, Part.OWN + 8)
@@ -18,7 +18,6 @@ _SPLIT_BLANKS, _METASPACE, _PREPEND_ALWAYS, _PREPEND_FIRST, _SPLIT_SPACES, _DOUB
 _PREPEND = {"always": _PREPEND_ALWAYS, "first": _PREPEND_FIRST, "never": 0}
 _UNKNOWN_PENALTY = 10.0
 _PIECE = np.uint32(1 << 31)
-_MOST = 1 << 20
 
 
 def compile_unigram(spec: dict[str, Any], tokenizer: Any) -> bytes:
@@ -31,7 +30,7 @@ def compile_unigram(spec: dict[str, Any], tokenizer: Any) -> bytes:
         raise refuse("it has no unknown token")
     vocab: list[tuple[str, float]] = model["vocab"]
     size = max([len(vocab) - 1, *(token["id"] for token in spec["added_tokens"])]) + 1
-    if size >= _MOST:
+    if size >= 1 << ID_BITS:
         raise refuse(f"it has {size:,} tokens")
     ids = {text: number for number, (text, _) in enumerate(vocab)}  # of equal ones, the last
     flags, replacement = _pre_tokenizer(spec["pre_tokenizer"])
