@@ -162,6 +162,22 @@ def camembert(texts: Texts, vocabulary: int) -> Any:
     return tokenizer
 
 
+def deberta(texts: Texts, vocabulary: int) -> Any:
+    """No charsmap, but NFC; white space in a row becomes one space."""
+    from tokenizers import Regex, normalizers, pre_tokenizers
+
+    tokenizer = _fairseq(train(texts, vocabulary))
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " "),
+            normalizers.NFC(),
+            normalizers.Strip(left=False, right=True),
+        ]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(prepend_scheme="first")])
+    return tokenizer
+
+
 def byte_fallback(texts: Texts, vocabulary: int) -> Any:
     """Bytes for what no piece covers; spaces made visible by the normalizer."""
     from tokenizers import normalizers
@@ -199,6 +215,7 @@ MAKERS: dict[str, Callable[[Texts, int], Any]] = {
     "multilingual_e5": multilingual_e5,
     "albert": albert,
     "camembert": camembert,
+    "deberta": deberta,
     "byte_fallback": byte_fallback,
     "nfkc": nfkc,
 }

@@ -60,11 +60,21 @@ static int replace(const uint32_t *from, const uint32_t *to, const struct letter
     return 1;
 }
 
-/* The same for two or more of one character in a row. */
-static int replace_runs(uint32_t point, const uint32_t *to, const struct letters *text, struct letters *out) {
+/* Whether a code point is in an ascending list. */
+static int listed(const uint32_t *list, uint32_t point) {
+    for (uint32_t i = 1; i <= list[0] && list[i] <= point; i++)
+        if (list[i] == point) return 1;
+    return 0;
+}
+
+/* The same for two or more in a row of those in one list, and for each alone that is also in the list behind it. */
+static int replace_runs(const uint32_t *many, const uint32_t *to, const struct letters *text, struct letters *out) {
+    const uint32_t *single = many + many[0] + 1;
     for (uint32_t i = 0, end; i < text->count; i = end) {
-        for (end = i + 1; text->points[i] == point && end < text->count && text->points[end] == point;) end++;
-        if (end - i > 1) {
+        end = i + 1;
+        int in = listed(many, text->points[i]);
+        while (in && end < text->count && listed(many, text->points[end])) end++;
+        if (end - i > 1 || (in && listed(single, text->points[i]))) {
             if (!add_all(out, to, text->sources[end - 1])) return 0;
         } else {
             if (!press_make_room(out, (uint64_t)out->count + 1)) return 0;
@@ -72,12 +82,6 @@ static int replace_runs(uint32_t point, const uint32_t *to, const struct letters
         }
     }
     return 1;
-}
-
-static int listed(const uint32_t *list, uint32_t point) {
-    for (uint32_t i = 1; i <= list[0]; i++)
-        if (list[i] == point) return 1;
-    return 0;
 }
 
 /* Spaces at the ends go. */
@@ -109,7 +113,7 @@ static int take(const struct step *s, const uint32_t *words, const struct letter
     case ACTION_CHARSMAP: return l = press_look(words + s->data), press_charsmap(&l, text, out);
     case ACTION_CANONICAL: return l = press_look(words + s->data), press_canonical(&l, text, out);
     case ACTION_REPLACE: return replace(words + s->other, words + s->data, text, out);
-    case ACTION_RUNS: return replace_runs(s->other, words + s->data, text, out);
+    case ACTION_RUNS: return replace_runs(words + s->other, words + s->data, text, out);
     default: return prepend(words + s->data, text, out);
     }
 }
@@ -162,7 +166,10 @@ const char *press_wrong_steps(const struct step *steps, uint32_t count, const ui
         int table = steps->action == ACTION_MAP || steps->action == ACTION_CHARSMAP || steps->action == ACTION_CANONICAL;
         if (steps->action < ACTION_MAP || steps->action > ACTION_CANONICAL) return "tokenizer: an unknown step";
         if (table ? wrong_table(words, word_count, steps->data) : wrong_list(words, word_count, steps->data)) return "tokenizer: an impossible step";
-        if (steps->action == ACTION_REPLACE && (wrong_list(words, word_count, steps->other) || !words[steps->other]))
+        if ((steps->action == ACTION_REPLACE || steps->action == ACTION_RUNS) &&
+            (wrong_list(words, word_count, steps->other) || !words[steps->other]))
+            return "tokenizer: an impossible step";
+        if (steps->action == ACTION_RUNS && wrong_list(words, word_count, steps->other + words[steps->other] + 1))
             return "tokenizer: an impossible step";
     }
     return 0;

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import coldpress
 from coldpress.errors import UnsupportedModel
 from coldpress.optimize.press.tokenizer import compile_tokenizer, graphemes
 from coldpress.samples import builtin_texts
@@ -158,6 +160,39 @@ def test_any_charsmap() -> None:
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=rng.choice(("first", "always", "never")))
         texts = ["".join(rng.choices(letters, k=rng.randint(1, 12))) for _ in range(2000)]
         compare((session(tokenizer.to_str()), limited(tokenizer)), texts)
+
+
+@pytest.mark.slow
+def test_a_model_is_pressed_with_its_tokenizer(tmp_path: Path) -> None:
+    """XLM-R of two narrow layers: the whole way, with nothing of `tokenizers` in the function."""
+    import torch
+    from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaModel
+
+    tokenizer = xlm_roberta(SAMPLES, VOCABULARY)
+    names = {
+        "bos": "<s>",
+        "eos": "</s>",
+        "cls": "<s>",
+        "sep": "</s>",
+        "unk": "<unk>",
+        "pad": "<pad>",
+        "mask": "<mask>",
+    }
+    config = XLMRobertaConfig(
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=128,
+        max_position_embeddings=130,
+        vocab_size=tokenizer.get_vocab_size(),
+        initializer_range=0.1,
+    )
+    torch.manual_seed(0)
+    XLMRobertaModel(config).save_pretrained(tmp_path / "tiny")
+    special = {f"{name}_token": text for name, text in names.items()}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(tmp_path / "tiny")
+    pressed = coldpress.build(tmp_path / "tiny", out=tmp_path / "out", engine="press", package="none")
+    assert pressed.manifest["models"]["tiny"]["recipe"]["tokenizer"] == "compiled"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from coldpress.optimize.press.tokenizer.characters import (
     REMOVED,
     changes,
     character_parts,
+    chunks,
     every_character,
     ranks_of_marks,
     sequence_of,
@@ -27,6 +28,7 @@ _DECOMPOSE = ("NFD", "NFKD")
 _COMPOSE = {"NFC": "NFD", "NFKC": "NFKD"}  # and what each does first
 _PER_CHARACTER = (*_DECOMPOSE, "Lowercase", "Nmt", "StripAccents")
 _SECOND = 1 << 24
+_SPACES, _BLANKS = " {2,}", r"\s{2,}|[\n\r\t]"  # the patterns that converted tokenizers have
 
 
 class Steps:
@@ -97,8 +99,10 @@ class Steps:
     def _replace(self, pattern: dict[str, str], content: str) -> None:
         from tokenizers.normalizers import Replace
 
-        if pattern.get("Regex") == " {2,}":
-            self._step(_RUNS, self._text(content), ord(" "))
+        if pattern.get("Regex") in (_SPACES, _BLANKS):
+            many = self._text(" " if pattern["Regex"] == _SPACES else _matching(r"\s"))
+            self._text("" if pattern["Regex"] == _SPACES else "\t\n\r")
+            self._step(_RUNS, self._text(content), many)
             return
         text = pattern.get("String")
         if not text or Replace(text, "?").normalize_str(f"a{text}{text}b") != "a??b":
@@ -156,6 +160,18 @@ def _flat(normalizer: dict[str, Any] | None) -> list[dict[str, Any]]:
     if normalizer["type"] == "Sequence":
         return [part for inner in normalizer["normalizers"] for part in _flat(inner)]
     return [normalizer]
+
+
+def _matching(pattern: str) -> str:
+    """The characters that a pattern of one matches."""
+    from tokenizers import Regex
+    from tokenizers.normalizers import Replace
+
+    found, without = "", Replace(Regex(pattern), "").normalize_str
+    for text in chunks():
+        if (left := without(text)) != text:
+            found += "".join(sorted({*text} - {*left}))
+    return found
 
 
 def spaces() -> str:
