@@ -2,15 +2,20 @@
 
 import copy
 import json
+import os
 import random
+import subprocess
+import sys
 import time
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import coldpress
 from coldpress.errors import UnsupportedModel
 from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress_runtime.engines.press import Session
@@ -169,3 +174,63 @@ def test_a_byte_without_a_token_is_refused() -> None:
     spec["model"]["merges"] = []
     with pytest.raises(UnsupportedModel, match="no token for 1 bytes"):
         compile_tokenizer(json.dumps(spec))
+
+
+def test_a_roberta_is_pressed_with_its_tokenizer(tmp_path: Path) -> None:
+    """Through transformers, as people save it; drift is measured against PyTorch with Hugging Face's tokens."""
+    import torch
+    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaModel
+
+    torch.manual_seed(0)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=trained("roberta"), pad_token="<pad>", mask_token="<mask>"
+    )
+    tokenizer.save_pretrained(tmp_path / "model")
+    config = RobertaConfig(
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=128,
+        vocab_size=len(tokenizer),
+        max_position_embeddings=130,
+        pad_token_id=1,
+    )
+    RobertaModel(config).save_pretrained(tmp_path / "model")
+    pressed = coldpress.build(tmp_path / "model", out=tmp_path / "out", engine="press", package="none")
+    measured = json.loads((pressed.path / "measured.json").read_text())["candidates"][0]
+    assert measured["drift"]["total"] < 0.06
+    assert not [*pressed.function_folder.rglob("tokenizer.json"), *pressed.function_folder.rglob("tokenizers*")]
+
+
+def test_memory_that_is_not_there(tmp_path: Path) -> None:
+    """A word of a million letters where no memory is left: an error, and the next text is served."""
+    script = """
+import resource, sys
+from tokenizer_kinds import trained
+from tokenizers_exact import session
+from coldpress_runtime.faults import EngineError
+ours = session(trained("modernbert").to_str())
+long, many = "x" * 3_000_000, "e\\u0301" * 2_000_000
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (24 << 20), -1))
+for text in (long, many):
+    try:
+        ours.encode([text])
+    except EngineError as error:
+        print(error)
+print(len(ours.encode(["hello"])[0][0]))
+"""
+    root = Path(__file__).parents[2]
+    paths = os.pathsep.join([str(Path(coldpress.__file__).parents[1]), str(root / "benchmarks")])
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": paths},
+    )
+    assert done.returncode == 0, done.stderr
+    first, second, last = done.stdout.splitlines()
+    assert "not enough memory" in first
+    assert "not enough memory" in second
+    assert int(last) >= 3
