@@ -12,7 +12,8 @@ enum { STRIP_LEFT = 1, STRIP_RIGHT = 2, LONGEST_SEQUENCE = 64 };
 
 int press_make_room(struct letters *text, uint64_t room) {
     if (room <= text->room) return 1;
-    room += room / 2 + 64;
+    uint64_t grown = (uint64_t)text->room + text->room / 2 + 64; /* so that it is not done for each character */
+    if (room < grown) room = grown;
     if (room > UINT32_MAX / 8) return 0;
     uint32_t *points = realloc(text->points ? text->points - 1 : 0, (room + 1) * sizeof *points);
     if (points) text->points = points + 1;

@@ -85,7 +85,7 @@ static void put_unknown(struct unigram *u, const uint32_t *points, uint32_t coun
 /* The tokens of one word. */
 static void put_word(struct unigram *u, const uint32_t *points, const uint32_t *sources, uint32_t count) {
     if (count >= u->room) {
-        uint64_t room = (uint64_t)count + count / 2 + 64;
+        uint64_t grown = (uint64_t)u->room + u->room / 2 + 64, room = count < grown ? grown : (uint64_t)count + 1;
         struct place *places = realloc(u->places, room * sizeof *places);
         if (!places) {
             press_fail(u->s);

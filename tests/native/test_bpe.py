@@ -202,14 +202,15 @@ def test_a_roberta_is_pressed_with_its_tokenizer(tmp_path: Path) -> None:
     assert not [*pressed.function_folder.rglob("tokenizer.json"), *pressed.function_folder.rglob("tokenizers*")]
 
 
-def test_memory_that_is_not_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["modernbert", "multilingual_e5", "camembert"])
+def test_memory_that_is_not_there(kind: str) -> None:
     """A word of a million letters where no memory is left: an error, and the next text is served."""
     script = """
 import resource, sys
 from tokenizer_kinds import trained
 from tokenizers_exact import session
 from coldpress_runtime.faults import EngineError
-ours = session(trained("modernbert").to_str())
+ours = session(trained(sys.argv[1]).to_str())
 long, many = "x" * 3_000_000, "e\\u0301" * 2_000_000
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (24 << 20), -1))
@@ -223,7 +224,7 @@ print(len(ours.encode(["hello"])[0][0]))
     root = Path(__file__).parents[2]
     paths = os.pathsep.join([str(Path(coldpress.__file__).parents[1]), str(root / "benchmarks")])
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", script, kind],
         capture_output=True,
         text=True,
         check=False,
