@@ -97,10 +97,11 @@ def warm_figures(warm: dict[str, Any]) -> str:
 def floor_figures(floor: dict[str, Any]) -> str:
     least = ", ".join(f"{value:.1f}" for value in floor["floor_ms"].values())
     times = ", ".join(f"{value:.2f}" for value in floor["press_over_floor"].values())
+    billions, millions = floor["int8_gmac_per_second"], floor["products_per_token"] / 1e6
     return (
-        f"This core does {floor['int8_gmac_per_second']:.0f} billion int8 products a second and no more, and a token needs "
-        f"{floor['products_per_token'] / 1e6:.1f} million in the model's layers: {least} ms at these shapes. Press, with "
-        f"everything else that a model does, takes {times} × that."
+        f"This core does {billions:.0f} billion int8 products a second and no more, and a token needs {millions:.1f} "
+        f"million of them in the model's layers: {least} ms at these shapes. Press, with everything else that a "
+        f"model does, takes {times} × that."
     )
 
 
