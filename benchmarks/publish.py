@@ -99,7 +99,7 @@ def floor_figures(floor: dict[str, Any]) -> str:
     times = ", ".join(f"{value:.2f}" for value in floor["press_over_floor"].values())
     billions, millions = floor["int8_gmac_per_second"], floor["products_per_token"] / 1e6
     return (
-        f"This core does {billions:.0f} billion int8 products a second and no more, and a token needs {millions:.1f} "
+        f"This core does {billions:.0f} billion int8 products a second and no more; a token needs {millions:.1f} "
         f"million of them in the model's layers: {least} ms at these shapes. Press, with everything else that a "
         f"model does, takes {times} × that."
     )
