@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 COMMON = [
     *("model", "run", "pool", "json", "choose", "kernels_portable"),
     *("tokenizer", "added", "compose", "wordpiece", "bpe"),
-    *("normalize", "canonical", "charsmap", "unigram"),
+    *("steps", "canonical", "charsmap", "unigram"),
 ]
 KERNELS = {
     "x86_64": {

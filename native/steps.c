@@ -3,7 +3,7 @@
  * What a character becomes stands in tables that were compiled at build time: nothing here knows Unicode. Where a
  * character came from follows Hugging Face's tokenizers to the letter.
  */
-#include "normalize.h"
+#include "steps.h"
 
 #include <stdlib.h>
 
@@ -119,7 +119,7 @@ static int take(const struct step *s, const uint32_t *words, const struct letter
     }
 }
 
-int press_normalize(const struct step *steps, uint32_t count, const uint32_t *words, struct letters *text, struct letters *out) {
+int press_take_steps(const struct step *steps, uint32_t count, const uint32_t *words, struct letters *text, struct letters *out) {
     for (; count && text->count; count--, steps++) {
         if (steps->action == ACTION_STRIP) {
             strip(words + steps->data, steps->other, text);
