@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 COMMON = [
     *("model", "run", "pool", "json", "choose", "kernels_portable"),
-    *("tokenizer", "added", "compose", "wordpiece", "bpe"),
+    *("tokenizer", "added", "normalize", "wordpiece", "bpe"),
     *("steps", "canonical", "charsmap", "unigram"),
 ]
 KERNELS = {

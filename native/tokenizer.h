@@ -40,7 +40,7 @@ enum {
     ENTRY_SEQUENCE = 1 << 21,  /* it becomes several */
     ENTRY_REMOVED = 1 << 22,   /* it becomes nothing; a value of 1 says: before anything else happens */
     ENTRY_MARK = 1 << 23,      /* it is a mark that may trade places with other marks */
-    ENTRY_CLASS_SHIFT = 24, ENTRY_CLASS_MASK = 3, /* what the pre-tokenizer makes of it */
+    ENTRY_CLASS_SHIFT = 24, ENTRY_CLASS_MASK = 3, /* what the pre-tokenizer makes of it; the kind's own numbers */
     ENTRY_RANK_SHIFT = 26      /* of a mark: lower ranks come first */
 };
 
@@ -169,6 +169,11 @@ struct press_normal {
 
 /* The code points of the text that `at` … `end` stands for; at least one byte. */
 void press_origin(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end, uint32_t *start, uint32_t *stop);
+
+/* What the table makes of each code point of a stretch, marks in order. A code point of the highest class is put
+ * between spaces. */
+enum { PRESS_CLASS_SPACED = 3 };
+void press_normalize(struct press_text *s, const uint8_t *at, const uint8_t *end, struct press_normal *normal);
 
 /* NFC of a stretch, from the tables of code points and a table of pairs, `composed`: one, other, what they become. */
 void press_compose(struct press_text *s, int composed, const uint8_t *at, const uint8_t *end, struct press_normal *normal);
