@@ -7,11 +7,12 @@
 
 #include <stdlib.h>
 
-/* It may join what is before it, or does not stay what it is. */
+/* In tables for NFC, where nothing goes away: it may join what is before it, or does not stay what it is. */
 enum { UNSETTLED = ENTRY_REMOVED };
 
 /* Korean syllables are numbered by their parts, so they need no table; the compiler checks that they are. */
-enum { FIRST_SYLLABLE = 0xAC00, SYLLABLES = 11172, LEADS = 0x1100, VOWELS = 0x1161, TAILS = 0x11A7, LEAD_COUNT = 19, VOWEL_COUNT = 21, TAIL_COUNT = 28 };
+enum { FIRST_SYLLABLE = 0xAC00, SYLLABLES = 11172, LEADS = 0x1100, VOWELS = 0x1161, TAILS = 0x11A7 };
+enum { LEAD_COUNT = 19, VOWEL_COUNT = 21, TAIL_COUNT = 28 };
 
 static const uint32_t NOTHING = UINT32_MAX; /* a removed code point still counts */
 
@@ -71,16 +72,18 @@ static void add(struct items *items, uint32_t point, uint32_t rank, int32_t chan
     items->count++;
 }
 
-/* What a code point is made of; `composing` it is for NFC, which has bits and syllables of its own. */
+/* What a code point is made of. For NFC, `composing`, the table has bits of its own, and no syllables. */
 static void decompose(const struct press_text *s, struct items *items, uint32_t point, int composing) {
-    uint32_t entry = press_entry(s, point), syllable = point - FIRST_SYLLABLE, single = entry & ENTRY_VALUE ? entry & ENTRY_VALUE : point;
+    uint32_t entry = press_entry(s, point), syllable = point - FIRST_SYLLABLE;
+    uint32_t single = entry & ENTRY_VALUE ? entry & ENTRY_VALUE : point;
     if (composing && syllable < SYLLABLES) {
         add(items, LEADS + syllable / (VOWEL_COUNT * TAIL_COUNT), 0, 0);
         add(items, VOWELS + syllable / TAIL_COUNT % VOWEL_COUNT, 0, 1);
         if (syllable % TAIL_COUNT) add(items, TAILS + syllable % TAIL_COUNT, 0, 1);
     } else if (entry & ENTRY_SEQUENCE) {
         const uint32_t *sequence = s->sequences + (entry & ENTRY_VALUE);
-        for (uint32_t i = 1; i <= sequence[0]; i++) add(items, sequence[i], press_rank(press_entry(s, sequence[i])), i > 1);
+        for (uint32_t i = 1; i <= sequence[0]; i++)
+            add(items, sequence[i], press_rank(press_entry(s, sequence[i])), i > 1);
     } else if (!composing && entry & ENTRY_REMOVED) {
         if (!(entry & ENTRY_VALUE)) add(items, NOTHING, press_rank(entry), 0);
     } else if (!composing && press_class(press_entry(s, single)) == PRESS_CLASS_SPACED) {
@@ -126,7 +129,8 @@ static int settled(const struct press_text *s, const uint8_t *at, const uint8_t 
 }
 
 /* Write the items out; `at` … `end` is the text that they came from. */
-static uint8_t *write(struct press_text *s, const struct items *items, const uint8_t *at, const uint8_t *end, int composing, uint8_t *out, uint32_t *origins) {
+static uint8_t *write_items(struct press_text *s, const struct items *items, const uint8_t *at, const uint8_t *end,
+                            int composing, uint8_t *out, uint32_t *origins) {
     const uint8_t *next = at;
     uint32_t index = origins ? press_index(s, at) : 0, last = index;
     for (uint32_t i = 0; i < items->count; i++) {
@@ -145,7 +149,9 @@ static uint8_t *write(struct press_text *s, const struct items *items, const uin
     return out;
 }
 
-static void normalize(struct press_text *s, int composed, const uint8_t *at, const uint8_t *end, struct press_normal *normal) {
+/* `composed` is the part with the table of pairs; 0 for no composing. */
+static void normalize(struct press_text *s, int composed, const uint8_t *at, const uint8_t *end,
+                      struct press_normal *normal) {
     struct items items = {0, 0, 0, 0, 0};
     for (const uint8_t *p = at; p < end;) decompose(s, &items, press_decode(&p, end), composed);
     size_t size = items.bytes, count = items.count;
@@ -162,7 +168,7 @@ static void normalize(struct press_text *s, int composed, const uint8_t *at, con
     uint32_t *origins = (uint32_t *)(items.spare + count);
     uint8_t *bytes = (uint8_t *)(origins + (s->spans ? size : 0));
     normal->origins = s->spans ? origins : 0;
-    normal->at = bytes, normal->end = write(s, &items, at, end, composed, bytes, normal->origins);
+    normal->at = bytes, normal->end = write_items(s, &items, at, end, composed, bytes, normal->origins);
 }
 
 void press_normalize(struct press_text *s, const uint8_t *at, const uint8_t *end, struct press_normal *normal) {

@@ -138,7 +138,8 @@ enum { PRESS_HASH_SEED = 2166136261u, PRESS_HASH_PRIME = 16777619u, PRESS_ID_BIT
 static inline uint32_t press_hash(uint32_t hash, uint8_t byte) { return (hash ^ byte) * PRESS_HASH_PRIME; }
 
 /* The id of a piece behind its first byte, or the vocabulary's size when there is none. The hash is of both. */
-static inline uint32_t press_find(const struct press_tokenizer *t, uint8_t first, const uint8_t *piece, uint32_t length, uint32_t hash) {
+static inline uint32_t press_find(const struct press_tokenizer *t, uint8_t first, const uint8_t *piece, uint32_t length,
+                                  uint32_t hash) {
     const uint32_t *slots = press_part(t, PART_SLOTS), *offsets = press_part(t, PART_OFFSETS);
     const uint8_t *bytes = press_part(t, PART_BYTES);
     uint32_t mask = t->parts[PART_SLOTS].count - 1;
@@ -168,7 +169,8 @@ struct press_normal {
 };
 
 /* The code points of the text that `at` … `end` stands for; at least one byte. */
-void press_origin(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end, uint32_t *start, uint32_t *stop);
+void press_origin(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end,
+                  uint32_t *start, uint32_t *stop);
 
 /* What the table makes of each code point of a stretch, marks in order. A code point of the highest class is put
  * between spaces. */

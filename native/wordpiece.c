@@ -26,7 +26,7 @@ struct reader {
     const uint8_t *end;
     uint32_t base;             /* that code point */
     uint32_t marks[RANKS];     /* how many of each rank follow it */
-    int unsettled;
+    int marked, unsettled;     /* some follow; some of them are in the word */
 };
 
 #define BOTH static inline __attribute__((always_inline)) /* compiled once for ids, once for ids and spans */
@@ -113,7 +113,7 @@ BOTH void take(struct reader *r, uint32_t point, uint32_t rank, uint32_t index, 
     struct character character = {point, index, rank, (uint32_t)inserted};
     if (spans) {
         if (!rank) end_run(r, spans);
-        else character.origin = r->marks[rank], r->marks[rank] += !inserted, r->unsettled = 1;
+        else character.origin = r->marks[rank], r->marks[rank] += !inserted, r->marked = r->unsettled = 1;
         if (!rank || !r->last.rank || rank >= r->last.rank) r->last = character;
     }
     if (r->length < WORD_LIMIT) {
@@ -137,11 +137,11 @@ BOTH void normalize(struct reader *r, uint32_t point, uint32_t index, const uint
     if (spans && !rank) {
         end_run(r, spans);
         r->base = index, r->after_base = after;
-        memset(r->marks, 0, sizeof r->marks);
+        if (r->marked) memset(r->marks, 0, sizeof r->marks), r->marked = 0;
     }
     if (entry & ENTRY_REMOVED) {
         if (!rank) r->run = r->length;
-        else if (spans) r->marks[rank]++;
+        else if (spans) r->marks[rank]++, r->marked = 1;
     } else if (!(entry & ENTRY_SEQUENCE)) {
         take(r, entry & ENTRY_VALUE ? entry & ENTRY_VALUE : point, rank, index, 0, spans);
     } else {
@@ -157,7 +157,7 @@ BOTH void read_text(struct press_text *s, const uint8_t *at, const uint8_t *end,
     uint32_t index = 0;
     if (spans) {
         index = press_index(s, at);
-        r.after_base = at, r.end = end, r.base = index - 1, r.unsettled = 0, r.last.rank = 0;
+        r.after_base = at, r.end = end, r.base = index - 1, r.marked = r.unsettled = 0, r.last.rank = 0;
         memset(r.marks, 0, sizeof r.marks);
     }
     for (; at < end && !press_full(s); index++) {
@@ -192,7 +192,8 @@ static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end)
 
 static const char *wrong(const struct press_tokenizer *t) {
     if (t->settings[SETTING_UNKNOWN] >= t->vocabulary) return "tokenizer: impossible ids";
-    if (t->settings[SETTING_LONGEST_WORD] >= WORD_LIMIT || !t->settings[SETTING_LONGEST_PIECE]) return "tokenizer: impossible lengths";
+    if (t->settings[SETTING_LONGEST_WORD] >= WORD_LIMIT || !t->settings[SETTING_LONGEST_PIECE])
+        return "tokenizer: impossible lengths";
     return 0;
 }
 
