@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-COMMON = ["model", "run", "pool", "json", "choose", "wordpiece", "kernels_portable"]
+COMMON = ["model", "run", "pool", "json", "choose", "round", "wordpiece", "kernels_portable"]
 KERNELS = {
     "x86_64": {
         "kernels_avx2": ["-mavx2", "-mfma"],

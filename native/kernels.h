@@ -19,36 +19,57 @@ struct press_matrix {
     const float *scales;      /* one per column */
     const float *bias;        /* one per column */
     const int32_t *sums;      /* of each column's weights */
-    uint32_t inputs, outputs; /* multiples of 4 and 16 */
+    uint32_t inputs, outputs; /* multiples of 16 */
 };
 
-/* How a row was quantized. */
+/* How a row was quantized: x = scale · byte + offset. */
 struct press_row {
-    float scale;
-    int32_t zero;
+    float scale, offset;
+};
+
+/* What one head of one text attends to. Rows of q, k and v lie `stride` floats apart. */
+struct press_attention {
+    const float *q, *k, *v;
+    uint32_t stride, tokens, size;
+    uint32_t window;   /* how many tokens are seen to either side; 0 for all */
+    const float *bias; /* by key − query, which may be negative; null for none */
+    float *out;
+    uint32_t out_stride;
+    float *scratch; /* press_attention_scratch(tokens, size) floats */
 };
 
 struct press_kernels {
     const char *name;
 
-    /* One row of floats to bytes: x = scale · (byte − zero), with the row's whole range spread over 256 steps. */
-    struct press_row (*quantize)(const float *x, uint8_t *q, uint32_t count);
+    /* One row of floats, times `factors` where there are any, to bytes: its whole range spread over 255 steps. */
+    struct press_row (*quantize)(const float *x, const float *factors, uint8_t *q, uint32_t count);
 
-    /* out[r][columns] = act(scale · (q × W) + bias) + residual, for rows of quantized input. */
+    /* out[r] = act(q × W + bias) + residual, for rows of quantized input. */
     void (*linear)(const struct press_matrix *m, const uint8_t *q, const struct press_row *row, uint32_t rows,
-                   uint32_t first_column, uint32_t columns, enum press_activation act, const float *residual,
-                   float *out, uint32_t out_stride);
+                   enum press_activation act, const float *residual, float *out);
 
-    /* x = gamma · (x − mean) / √(variance + epsilon) + beta, for one row; beta may be null. */
-    void (*layer_norm)(float *x, uint32_t count, const float *gamma, const float *beta, float epsilon);
+    /* The same in floats: W is inputs × outputs. */
+    void (*float_linear)(const float *w, const float *bias, uint32_t inputs, uint32_t outputs, const float *x, uint32_t rows,
+                         enum press_activation act, const float *residual, float *out);
 
-    /* One head of one text: out = softmax(q·kᵀ + bias) · v. Rows lie `stride` floats apart.
-     * `scratch` holds press_attention_scratch(tokens, size) floats. */
-    void (*attention)(const float *q, const float *k, const float *v, uint32_t stride, uint32_t tokens,
-                      uint32_t size, float *out, uint32_t out_stride, float *scratch);
+    /* out = x × W for rows that lie `stride` floats apart; out's lie `columns` apart. */
+    void (*multiply)(const float *x, uint32_t stride, uint32_t rows, const float *w, uint32_t w_stride, uint32_t columns,
+                     uint32_t inputs, float *out);
 
     /* y += a · x */
     void (*add_scaled)(float *y, const float *x, float a, uint32_t count);
+
+    /* y = gamma · (x − mean) / √(variance + epsilon) + beta, for one row; beta may be null, y may be x. */
+    void (*layer_norm)(const float *x, float *y, uint32_t count, const float *gamma, const float *beta, float epsilon);
+
+    /* out = softmax(q·kᵀ + bias) · v */
+    void (*attention)(const struct press_attention *a);
+
+    /* Each of `heads` vectors: its first half times cosines less its second times sines, and the other way round. */
+    void (*rotate)(float *x, const float *cosines, const float *sines, uint32_t heads, uint32_t size);
+
+    /* y = act(x) · gate */
+    void (*gate)(const float *x, const float *gate, float *y, uint32_t count, enum press_activation act);
 
     /* x = x / ‖x‖ */
     void (*normalize)(float *x, uint32_t count);

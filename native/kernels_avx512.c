@@ -40,11 +40,6 @@ static inline void tile(const int8_t *w, uint32_t inputs, uint32_t panels, const
     (panels == 4 ? four : one)[rows - 1](w, inputs, q, acc);
 }
 
-static inline V exact(const int32_t *acc, const int32_t *sums, int32_t zero) {
-    __m512i offset = _mm512_mullo_epi32(_mm512_loadu_si512(sums), _mm512_set1_epi32(zero));
-    return _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_loadu_si512(acc), offset));
-}
-
 #include "kernels_body.h"
 
 PRESS_TABLE(press_avx512, "avx512")

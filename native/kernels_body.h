@@ -4,7 +4,6 @@
  *   BYTE_SHIFT                what is taken off quantized bytes so that they fit the products: 128 or 0
  *   TILE_ROWS, TILE_PANELS    the largest tile that `tile` computes
  *   tile(…)                   integer products of a few rows and panels
- *   exact(…)                  those sums as floats, less what the row's zero put into them
  *   SCORE_VECTORS, OUT_VECTORS  how many vectors of an attention row stay in registers
  */
 #include "kernels.h"
@@ -29,14 +28,14 @@ static inline V v_exp(V x) {
     return v_mul(p, v_pow2(t));
 }
 
-/* x · (1 + erf(x/√2)) / 2, to 6e-6. The second factor is 1/2 + x·P(x²), fitted over |x| ≤ 4.8, where it ends at 1. */
+/* x · (1 + erf(x/√2)) / 2, to 3e-5. The second factor is 1/2 + x·P(x²), fitted over |x| ≤ 4.4, where it ends at 1. */
 static inline V v_gelu(V x) {
-    static const float P[11] = {0.14696008f,    -0.0728657395f, 0.0528452285f,  -0.0405624285f, 0.0307932254f, -0.0222946648f,
-                                0.0138894003f,  -0.00742839416f, 0.00548053253f, -0.00431654649f, 0.00148560049f};
-    V near = v_min(v_max(x, v_set(-4.80832624f)), v_set(4.80832624f));
-    V s = v_fma(v_mul(near, near), v_set(0.0865051895f), v_set(-1.0f));
-    V p = v_set(P[10]);
-    for (int i = 9; i >= 0; i--) p = v_fma(p, s, v_set(P[i]));
+    static const float P[9] = {0.160404414f,   -0.0786123425f, 0.0552507751f,  -0.0400888883f, 0.0268004797f,
+                               -0.0159779675f, 0.0109913843f,  -0.00788343232f, 0.00275194272f};
+    V near = v_min(v_max(x, v_set(-4.4f)), v_set(4.4f));
+    V s = v_fma(v_mul(near, near), v_set(0.103305787f), v_set(-1.0f));
+    V p = v_set(P[8]);
+    for (int i = 7; i >= 0; i--) p = v_fma(p, s, v_set(P[i]));
     return v_mul(x, v_fma(near, p, v_set(0.5f)));
 }
 
@@ -66,59 +65,68 @@ static inline V activated(V x, enum press_activation act) {
     }
 }
 
-/* Zero is always a step of its own, so that nothing stays nothing; a row that is not finite gets no finite scale. */
-static struct press_row quantize(const float *x, uint8_t *q, uint32_t count) {
+/* A little less than 255, so that no rounding carries the largest value past the last step. */
+#define STEPS 254.99f
+
+/* Zero is always a step of its own, so that nothing stays nothing; a row that is not finite gets no finite scale. Adding
+ * the magic number leaves the rounded step in the low byte of each sum. */
+static struct press_row quantize(const float *x, const float *factors, uint8_t *q, uint32_t count) {
     V high = v_set(0.0f), low = v_set(0.0f), wrong = v_set(0.0f);
     for (uint32_t i = 0; i < count; i += PRESS_LANES) {
-        V v = v_load(x + i);
+        V v = factors ? v_mul(v_load(x + i), v_load(factors + i)) : v_load(x + i);
         high = v_max(v, high); /* in this order, what is no number changes nothing */
-        low = v_max(v_sub(v_set(0.0f), v), low);
+        low = v_min(v, low);
         wrong = v_fma(v, v_set(0.0f), wrong); /* 0 · ∞ is no number, and stays one */
     }
-    float above = v_largest(high), below = v_largest(low), range = above + below;
-    float steps = range > 1e-30f && __builtin_isfinite(range) ? 255.0f / range : 0.0f;
-    float zero = steps > 0.0f ? (below * steps + ROUND_MAGIC) - ROUND_MAGIC : 0.0f;
-    V factor = v_set(steps), magic = v_set(ROUND_MAGIC), shift = v_set(zero), last = v_set(255.0f);
+    float above = v_largest(high), below = v_largest(v_sub(v_set(0.0f), low)), range = above + below;
+    float scale = range / STEPS + v_total(wrong), steps = range > 1e-30f ? STEPS / range : 0.0f; /* less than that is nothing */
+    float zero = (below * steps + ROUND_MAGIC) - ROUND_MAGIC;
+    V factor = v_set(steps), shift = v_set(ROUND_MAGIC + (zero - (float)BYTE_SHIFT));
     for (uint32_t i = 0; i < count; i += PRESS_LANES) {
-        V whole = v_sub(v_add(v_mul(v_load(x + i), factor), magic), magic);
-        v_store_bytes(q + i, v_min(v_add(whole, shift), last), -BYTE_SHIFT);
+        V v = factors ? v_mul(v_load(x + i), v_load(factors + i)) : v_load(x + i);
+        v_store_low_bytes(q + i, v_fma(v, factor, shift));
     }
-    return (struct press_row){range / 255.0f + v_total(wrong), (int32_t)zero - BYTE_SHIFT};
+    return (struct press_row){scale, -zero * scale};
 }
 
-static inline void finish(const struct press_matrix *m, const int32_t *acc, uint32_t column, struct press_row row,
-                          enum press_activation act, const float *residual, float *out) {
-    V scale = v_mul(v_set(row.scale), v_load(m->scales + column));
-    V y = activated(v_fma(exact(acc, m->sums + column, row.zero), scale, v_load(m->bias + column)), act);
-    if (residual) y = v_add(y, v_load(residual));
-    v_store(out, y);
+/* The exact sums of a tile as floats: those of whole bytes, whatever was taken off them. */
+static inline V whole_sums(const int32_t *acc, const int32_t *sums) {
+    if (!BYTE_SHIFT) return v_int(acc);
+    int32_t whole[PRESS_PANEL];
+    for (int i = 0; i < PRESS_PANEL; i++) whole[i] = acc[i] + BYTE_SHIFT * sums[i];
+    return v_int(whole);
 }
 
 static void linear(const struct press_matrix *m, const uint8_t *q, const struct press_row *quantized, uint32_t rows,
-                   uint32_t first_column, uint32_t columns, enum press_activation act, const float *residual,
-                   float *out, uint32_t out_stride) {
+                   enum press_activation act, const float *residual, float *out) {
     int32_t acc[TILE_ROWS * TILE_PANELS * PRESS_PANEL] __attribute__((aligned(64)));
-    uint32_t end = first_column + columns;
-    for (uint32_t column = first_column; column < end;) {
+    for (uint32_t column = 0; column < m->outputs;) {
         /* Weights of a tile's columns stay in the nearest cache while all rows pass by. */
-        uint32_t panels = (end - column) / PRESS_PANEL >= TILE_PANELS ? TILE_PANELS : 1;
+        uint32_t panels = (m->outputs - column) / PRESS_PANEL >= TILE_PANELS ? TILE_PANELS : 1;
         const int8_t *weights = m->weights + (size_t)column * m->inputs;
         for (uint32_t row = 0; row < rows;) {
             uint32_t many = rows - row < TILE_ROWS ? rows - row : TILE_ROWS;
             tile(weights, m->inputs, panels, q + (size_t)row * m->inputs, many, acc);
-            for (uint32_t r = 0; r < many; r++) {
-                size_t at = (size_t)(row + r) * out_stride + column;
-                for (uint32_t p = 0; p < panels; p++)
-                    finish(m, acc + (r * panels + p) * PRESS_PANEL, column + p * PRESS_PANEL, quantized[row + r], act,
-                           residual ? residual + at + p * PRESS_PANEL : 0, out + at + p * PRESS_PANEL);
+            for (uint32_t p = 0; p < panels; p++, column += PRESS_PANEL) {
+                const int32_t *sums = m->sums + column;
+                V scales = v_load(m->scales + column), bias = v_load(m->bias + column), shifts = v_mul(v_int(sums), scales);
+                for (uint32_t r = 0; r < many; r++) {
+                    struct press_row how = quantized[row + r];
+                    size_t at = (size_t)(row + r) * m->outputs + column;
+                    V y = v_fma(whole_sums(acc + (r * panels + p) * PRESS_PANEL, sums), v_mul(v_set(how.scale), scales),
+                                v_fma(v_set(how.offset), shifts, bias));
+                    y = activated(y, act);
+                    v_store(out + at, residual ? v_add(y, v_load(residual + at)) : y);
+                }
             }
+            column -= panels * PRESS_PANEL;
             row += many;
         }
         column += panels * PRESS_PANEL;
     }
 }
 
-static void layer_norm(float *x, uint32_t count, const float *gamma, const float *beta, float epsilon) {
+static void layer_norm(const float *x, float *y, uint32_t count, const float *gamma, const float *beta, float epsilon) {
     V sum = v_set(0.0f);
     for (uint32_t i = 0; i < count; i += PRESS_LANES) sum = v_add(sum, v_load(x + i));
     V mean = v_set(v_total(sum) / (float)count), squares = v_set(0.0f);
@@ -130,22 +138,22 @@ static void layer_norm(float *x, uint32_t count, const float *gamma, const float
     for (uint32_t i = 0; i < count; i += PRESS_LANES) {
         V d = v_mul(v_sub(v_load(x + i), mean), factor);
         V g = v_load(gamma + i);
-        v_store(x + i, beta ? v_fma(d, g, v_load(beta + i)) : v_mul(d, g));
+        v_store(y + i, beta ? v_fma(d, g, v_load(beta + i)) : v_mul(d, g));
     }
 }
 
-/* scores[r][key] = Σ q[r][d] · k[key][d], summed in the order of d. */
-static inline void scores_of(const float *q, uint32_t stride, uint32_t rows, const float *turned, uint32_t padded,
-                             uint32_t size, float *scores) {
-    for (uint32_t key = 0; key < padded;) {
-        uint32_t vectors = (padded - key) / PRESS_LANES >= SCORE_VECTORS ? SCORE_VECTORS : 1;
+/* scores[r][key] = Σ q[r][d] · turned[d][key], summed in the order of d. */
+static inline void scores_of(const float *q, uint32_t stride, uint32_t rows, const float *turned, uint32_t turned_stride,
+                             uint32_t keys, uint32_t size, float *scores) {
+    for (uint32_t key = 0; key < keys;) {
+        uint32_t vectors = (keys - key) / PRESS_LANES >= SCORE_VECTORS ? SCORE_VECTORS : 1;
         V acc[PRESS_QUERY_ROWS][SCORE_VECTORS];
         for (int r = 0; r < PRESS_QUERY_ROWS; r++)
             for (int c = 0; c < SCORE_VECTORS; c++) acc[r][c] = v_set(0.0f);
 #define ROWS_TIMES(VECTORS)                                                              \
     for (uint32_t d = 0; d < size; d++)                                                  \
         for (int c = 0; c < VECTORS; c++) {                                              \
-            V k = v_load(turned + (size_t)d * padded + key + (uint32_t)c * PRESS_LANES); \
+            V k = v_load(turned + (size_t)d * turned_stride + key + (uint32_t)c * PRESS_LANES); \
             for (int r = 0; r < PRESS_QUERY_ROWS; r++)                                   \
                 acc[r][c] = v_fma(v_set(q[(r < (int)rows ? r : 0) * (size_t)stride + d]), k, acc[r][c]); \
         }
@@ -155,19 +163,21 @@ static inline void scores_of(const float *q, uint32_t stride, uint32_t rows, con
             ROWS_TIMES(1)
         }
         for (uint32_t r = 0; r < rows; r++)
-            for (uint32_t c = 0; c < vectors; c++) v_store(scores + r * padded + key + c * PRESS_LANES, acc[r][c]);
+            for (uint32_t c = 0; c < vectors; c++) v_store(scores + r * keys + key + c * PRESS_LANES, acc[r][c]);
         key += vectors * PRESS_LANES;
     }
 }
 
-/* Turns scores into e^(score − largest), zero past the end; returns 1 / their sum. */
-static inline float soften(float *scores, uint32_t tokens, uint32_t padded) {
-    for (uint32_t i = tokens; i < padded; i++) scores[i] = scores[0];
+/* Turns the scores of keys `first` to `last` into e^(score − largest), all others into zero; returns 1 / their sum. */
+static inline float soften(float *scores, uint32_t first, uint32_t last, uint32_t padded) {
+    for (uint32_t i = 0; i < first; i++) scores[i] = scores[first];
+    for (uint32_t i = last; i < padded; i++) scores[i] = scores[first];
     V peak = v_load(scores);
     for (uint32_t i = PRESS_LANES; i < padded; i += PRESS_LANES) peak = v_max(peak, v_load(scores + i));
     V largest = v_set(v_largest(peak)), sum = v_set(0.0f);
     for (uint32_t i = 0; i < padded; i += PRESS_LANES) v_store(scores + i, v_exp(v_sub(v_load(scores + i), largest)));
-    for (uint32_t i = tokens; i < padded; i++) scores[i] = 0.0f;
+    for (uint32_t i = 0; i < first; i++) scores[i] = 0.0f;
+    for (uint32_t i = last; i < padded; i++) scores[i] = 0.0f;
     for (uint32_t i = 0; i < padded; i += PRESS_LANES) sum = v_add(sum, v_load(scores + i));
     return 1.0f / v_total(sum);
 }
@@ -198,28 +208,72 @@ static inline void mix(const float *p, uint32_t padded, const float *v, uint32_t
     }
 }
 
-static void attention(const float *q, const float *k, const float *v, uint32_t stride, uint32_t tokens, uint32_t size,
-                      float *out, uint32_t out_stride, float *scratch) {
-    uint32_t padded = press_round_up(tokens, PRESS_LANES);
-    float *turned = scratch, *scores = scratch + (size_t)size * padded;
+static void attention(const struct press_attention *a) {
+    uint32_t padded = press_round_up(a->tokens, PRESS_LANES), size = a->size;
+    float *turned = a->scratch, *scores = a->scratch + (size_t)size * padded;
     for (uint32_t d = 0; d < size; d++) {
         float *row = turned + (size_t)d * padded;
-        for (uint32_t key = 0; key < tokens; key++) row[key] = k[(size_t)key * stride + d];
-        for (uint32_t key = tokens; key < padded; key++) row[key] = 0.0f;
+        for (uint32_t key = 0; key < a->tokens; key++) row[key] = a->k[(size_t)key * a->stride + d];
+        for (uint32_t key = a->tokens; key < padded; key++) row[key] = 0.0f;
     }
     memset(scores, 0, sizeof(float) * PRESS_QUERY_ROWS * padded);
-    for (uint32_t row = 0; row < tokens; row += PRESS_QUERY_ROWS) {
-        uint32_t rows = tokens - row < PRESS_QUERY_ROWS ? tokens - row : PRESS_QUERY_ROWS;
+    uint32_t reach = a->window && a->window < a->tokens ? a->window : a->tokens;
+    for (uint32_t row = 0; row < a->tokens; row += PRESS_QUERY_ROWS) {
+        uint32_t rows = a->tokens - row < PRESS_QUERY_ROWS ? a->tokens - row : PRESS_QUERY_ROWS;
+        /* Keys that any of these rows sees. */
+        uint32_t low = row > reach ? (row - reach) / PRESS_LANES * PRESS_LANES : 0;
+        uint32_t high = row + rows + reach < a->tokens ? row + rows + reach : a->tokens;
+        uint32_t span = press_round_up(high - low, PRESS_LANES);
         float factors[PRESS_QUERY_ROWS];
-        scores_of(q + (size_t)row * stride, stride, rows, turned, padded, size, scores);
-        for (uint32_t r = 0; r < rows; r++) factors[r] = soften(scores + r * padded, tokens, padded);
-        mix(scores, padded, v, stride, tokens, rows, size, factors, out + (size_t)row * out_stride, out_stride);
+        scores_of(a->q + (size_t)row * a->stride, a->stride, rows, turned + low, padded, span, size, scores);
+        for (uint32_t r = 0; r < rows; r++) {
+            uint32_t here = row + r, first = here > reach ? here - reach : 0;
+            uint32_t last = here + reach + 1 < a->tokens ? here + reach + 1 : a->tokens;
+            if (a->bias)
+                for (uint32_t key = first; key < last; key++)
+                    scores[r * span + key - low] = scores[r * span + key - low] + a->bias[(int32_t)key - (int32_t)here];
+            factors[r] = soften(scores + r * span, first - low, last - low, span);
+        }
+        mix(scores, span, a->v + (size_t)low * a->stride, a->stride, high - low, rows, size, factors,
+            a->out + (size_t)row * a->out_stride, a->out_stride);
+    }
+}
+
+static void multiply(const float *x, uint32_t stride, uint32_t rows, const float *w, uint32_t w_stride, uint32_t columns,
+                     uint32_t inputs, float *out) {
+    for (uint32_t row = 0; row < rows; row += PRESS_QUERY_ROWS) {
+        uint32_t many = rows - row < PRESS_QUERY_ROWS ? rows - row : PRESS_QUERY_ROWS;
+        scores_of(x + (size_t)row * stride, stride, many, w, w_stride, columns, inputs, out + (size_t)row * columns);
     }
 }
 
 static void add_scaled(float *y, const float *x, float a, uint32_t count) {
     V factor = v_set(a);
     for (uint32_t i = 0; i < count; i += PRESS_LANES) v_store(y + i, v_fma(v_load(x + i), factor, v_load(y + i)));
+}
+
+static void float_linear(const float *w, const float *bias, uint32_t inputs, uint32_t outputs, const float *x, uint32_t rows,
+                         enum press_activation act, const float *residual, float *out) {
+    multiply(x, inputs, rows, w, outputs, outputs, inputs, out);
+    for (size_t row = 0; row < (size_t)rows * outputs; row += outputs)
+        for (uint32_t i = 0; i < outputs; i += PRESS_LANES) {
+            V y = activated(v_add(v_load(out + row + i), v_load(bias + i)), act);
+            v_store(out + row + i, residual ? v_add(y, v_load(residual + row + i)) : y);
+        }
+}
+
+static void rotate(float *x, const float *cosines, const float *sines, uint32_t heads, uint32_t size) {
+    uint32_t half = size / 2;
+    for (uint32_t head = 0; head < heads; head++, x += size)
+        for (uint32_t i = 0; i < half; i++) {
+            float first = x[i], second = x[half + i], cosine = cosines[i], sine = sines[i];
+            x[i] = first * cosine - second * sine;
+            x[half + i] = second * cosine + first * sine;
+        }
+}
+
+static void gate(const float *x, const float *gate, float *y, uint32_t count, enum press_activation act) {
+    for (uint32_t i = 0; i < count; i += PRESS_LANES) v_store(y + i, v_mul(activated(v_load(x + i), act), v_load(gate + i)));
 }
 
 static void normalize(float *x, uint32_t count) {
@@ -231,4 +285,5 @@ static void normalize(float *x, uint32_t count) {
 }
 
 #define PRESS_TABLE(table, title) \
-    const struct press_kernels table = {title, quantize, linear, layer_norm, attention, add_scaled, normalize};
+    const struct press_kernels table = {title,      quantize,  linear, float_linear, multiply, add_scaled, \
+                                        layer_norm, attention, rotate, gate, normalize};

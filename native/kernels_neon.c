@@ -36,12 +36,6 @@ static inline void tile(const int8_t *w, uint32_t inputs, uint32_t panels, const
     of[rows - 1](w, inputs, q, acc);
 }
 
-static inline V exact(const int32_t *acc, const int32_t *sums, int32_t zero) {
-    int32_t less[16];
-    for (int i = 0; i < 16; i++) less[i] = acc[i] - zero * sums[i];
-    return v_int(less);
-}
-
 #include "kernels_body.h"
 
 PRESS_TABLE(press_neon, "neon")

@@ -14,12 +14,6 @@ static inline void tile(const int8_t *w, uint32_t inputs, uint32_t panels, const
             for (uint32_t i = 0; i < 4; i++) acc[c] += w[(size_t)k * 16 + c * 4 + i] * (int8_t)q[k + i];
 }
 
-static inline V exact(const int32_t *acc, const int32_t *sums, int32_t zero) {
-    int32_t less[16];
-    for (int i = 0; i < 16; i++) less[i] = acc[i] - zero * sums[i];
-    return v_int(less);
-}
-
 #include "kernels_body.h"
 
 PRESS_TABLE(press_portable, "portable")

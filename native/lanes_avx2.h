@@ -14,10 +14,6 @@ static inline V v_div(V x, V y) { return (V){_mm256_div_ps(x.a, y.a), _mm256_div
 static inline V v_fma(V x, V y, V z) { return (V){_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)}; }
 static inline V v_max(V x, V y) { return (V){_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
 static inline V v_min(V x, V y) { return (V){_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)}; }
-static inline V v_abs(V x) {
-    __m256 sign = _mm256_set1_ps(-0.0f);
-    return (V){_mm256_andnot_ps(sign, x.a), _mm256_andnot_ps(sign, x.b)};
-}
 static inline V v_int(const int32_t *p) {
     return (V){_mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)p)),
                _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)(p + 8)))};
@@ -29,11 +25,11 @@ static inline __m256 v_pow2_half(__m256 t) {
 }
 static inline V v_pow2(V t) { return (V){v_pow2_half(t.a), v_pow2_half(t.b)}; }
 
-static inline void v_store_bytes(uint8_t *p, V x, int offset) {
-    __m256i add = _mm256_set1_epi32(offset);
-    __m256i a = _mm256_add_epi32(_mm256_cvtps_epi32(x.a), add), b = _mm256_add_epi32(_mm256_cvtps_epi32(x.b), add);
-    __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xD8);
-    _mm_storeu_si128((__m128i *)p, _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+static inline void v_store_low_bytes(uint8_t *p, V x) {
+    __m256i low = _mm256_set1_epi32(255);
+    __m256i a = _mm256_and_si256(_mm256_castps_si256(x.a), low), b = _mm256_and_si256(_mm256_castps_si256(x.b), low);
+    __m256i words = _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xD8);
+    _mm_storeu_si128((__m128i *)p, _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
 }
 
 static inline float v_total(V x) {

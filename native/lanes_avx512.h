@@ -14,7 +14,6 @@ static inline V v_div(V a, V b) { return _mm512_div_ps(a, b); }
 static inline V v_fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 static inline V v_max(V a, V b) { return _mm512_max_ps(a, b); }
 static inline V v_min(V a, V b) { return _mm512_min_ps(a, b); }
-static inline V v_abs(V a) { return _mm512_abs_ps(a); }
 static inline V v_int(const int32_t *p) { return _mm512_cvtepi32_ps(_mm512_loadu_si512(p)); }
 
 static inline V v_pow2(V t) {
@@ -22,9 +21,8 @@ static inline V v_pow2(V t) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 23));
 }
 
-static inline void v_store_bytes(uint8_t *p, V a, int offset) {
-    __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(a), _mm512_set1_epi32(offset));
-    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(whole));
+static inline void v_store_low_bytes(uint8_t *p, V a) {
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_castps_si512(a)));
 }
 
 static inline float v_total(V a) {

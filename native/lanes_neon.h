@@ -22,7 +22,6 @@ static inline V v_fma(V a, V b, V c) {
     return (V){{vfmaq_f32(c.val[0], a.val[0], b.val[0]), vfmaq_f32(c.val[1], a.val[1], b.val[1]),
                 vfmaq_f32(c.val[2], a.val[2], b.val[2]), vfmaq_f32(c.val[3], a.val[3], b.val[3])}};
 }
-static inline V v_abs(V a) { return (V){{vabsq_f32(a.val[0]), vabsq_f32(a.val[1]), vabsq_f32(a.val[2]), vabsq_f32(a.val[3])}}; }
 static inline V v_int(const int32_t *p) {
     return (V){{vcvtq_f32_s32(vld1q_s32(p)), vcvtq_f32_s32(vld1q_s32(p + 4)), vcvtq_f32_s32(vld1q_s32(p + 8)),
                 vcvtq_f32_s32(vld1q_s32(p + 12))}};
@@ -35,11 +34,10 @@ static inline V v_pow2(V t) {
     }
     return r;
 }
-static inline void v_store_bytes(uint8_t *p, V a, int offset) {
-    int32x4_t add = vdupq_n_s32(offset);
-    int16x8_t low = vcombine_s16(vmovn_s32(vaddq_s32(vcvtnq_s32_f32(a.val[0]), add)), vmovn_s32(vaddq_s32(vcvtnq_s32_f32(a.val[1]), add)));
-    int16x8_t high = vcombine_s16(vmovn_s32(vaddq_s32(vcvtnq_s32_f32(a.val[2]), add)), vmovn_s32(vaddq_s32(vcvtnq_s32_f32(a.val[3]), add)));
-    vst1q_s8((int8_t *)p, vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
+static inline void v_store_low_bytes(uint8_t *p, V a) {
+    uint16x8_t low = vcombine_u16(vmovn_u32(vreinterpretq_u32_f32(a.val[0])), vmovn_u32(vreinterpretq_u32_f32(a.val[1])));
+    uint16x8_t high = vcombine_u16(vmovn_u32(vreinterpretq_u32_f32(a.val[2])), vmovn_u32(vreinterpretq_u32_f32(a.val[3])));
+    vst1q_u8(p, vcombine_u8(vmovn_u16(low), vmovn_u16(high)));
 }
 static inline float v_total(V a) {
     float32x4_t r8a = vaddq_f32(a.val[0], a.val[2]), r8b = vaddq_f32(a.val[1], a.val[3]);

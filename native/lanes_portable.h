@@ -20,7 +20,6 @@ static inline V v_div(V a, V b) { EACH(a.f[i] / b.f[i]); }
 static inline V v_fma(V a, V b, V c) { EACH(fmaf(a.f[i], b.f[i], c.f[i])); }
 static inline V v_max(V a, V b) { EACH(a.f[i] > b.f[i] ? a.f[i] : b.f[i]); }
 static inline V v_min(V a, V b) { EACH(a.f[i] < b.f[i] ? a.f[i] : b.f[i]); }
-static inline V v_abs(V a) { EACH(fabsf(a.f[i])); }
 static inline V v_int(const int32_t *p) { EACH((float)p[i]); }
 
 /* 2ⁿ, where `t` is n + 1.5·2²³ as the rounding below leaves it. */
@@ -35,9 +34,9 @@ static inline V v_pow2(V t) {
     return r;
 }
 
-/* Bytes of whole numbers that lie in −127 … 127. */
-static inline void v_store_bytes(uint8_t *p, V a, int offset) {
-    for (int i = 0; i < 16; i++) p[i] = (uint8_t)((int)a.f[i] + offset);
+/* The lowest byte of each lane's bits. */
+static inline void v_store_low_bytes(uint8_t *p, V a) {
+    for (int i = 0; i < 16; i++) memcpy(p + i, &a.f[i], 1);
 }
 
 static inline float v_total(V a) {

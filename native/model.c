@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64, MOST_OPS = 4096, MOST_WIDTH = 1 << 20, MOST_TOKENS = 1 << 16, MOST_SCORES = 1 << 28 };
+enum { ALIGNMENT = 64, MOST_OPS = 4096, MOST_WIDTH = 1 << 20, MOST_TOKENS = 1 << 16, MOST_INPUTS = 1 << 16, MOST_SCORES = 1 << 28 };
 
 static void *fail(char *error, const char *reason) {
     snprintf(error, PRESS_ERROR_SIZE, "%s", reason);
@@ -25,50 +25,88 @@ static uint32_t width(const struct press_model *model, uint32_t buffer) {
     return buffer < PRESS_BUFFERS ? model->header->widths[buffer] : 0;
 }
 
+/* Whether a tensor of floats (or integers) lies inside the file; one that may be left out is null then. */
+static int floats(const struct press_model *model, uint64_t offset, uint64_t count) { return inside(model, offset, count * 4); }
+static int maybe_floats(const struct press_model *model, uint64_t offset, uint64_t count) {
+    return !offset || floats(model, offset, count);
+}
+
+static const char *wrong_embed(const struct press_model *model, const struct press_op *op) {
+    uint64_t out = op->outputs, words = model->header->vocabulary * out;
+    const uint64_t *t = op->tensors;
+    if (width(model, op->target) != out || !out) return "embed: wrong target";
+    if (t[1] ? !inside(model, t[0], words) || !floats(model, t[1], model->header->vocabulary) : !floats(model, t[0], words))
+        return "embed: the table lies outside the file";
+    if (t[2] && (!floats(model, t[2], op->positions * out) ||
+                 (uint64_t)op->first_position + model->header->max_tokens > op->positions))
+        return "embed: too few positions";
+    if (op->padding && !op->first_position) return "embed: no position for padding";
+    if (t[3] && (!op->types || op->types > 256 || !floats(model, t[3], op->types * out)))
+        return "embed: token types lie outside the file";
+    return 0;
+}
+
+static const char *wrong_linear(const struct press_model *model, const struct press_op *op) {
+    uint64_t in = op->inputs, out = op->outputs;
+    const uint64_t *t = op->tensors;
+    if (!in || !out || width(model, op->source) != in || width(model, op->target) != out) return "linear: wrong buffers";
+    if (op->residual != PRESS_NO_BUFFER && width(model, op->residual) != out) return "linear: wrong residual";
+    if (op->source == op->target) return "linear: in place";
+    if (op->kind == PRESS_OP_FLOAT_LINEAR) {
+        if (op->residual == op->target) return "linear: a residual in place";
+        return floats(model, t[0], in * out) && floats(model, t[1], out) ? 0 : "linear: outside the file";
+    }
+    if (in > MOST_INPUTS) return "linear: sums of so many products could overflow";
+    if (!inside(model, t[0], in * out) || !floats(model, t[1], out) || !floats(model, t[2], out) || !floats(model, t[3], out) ||
+        !maybe_floats(model, t[4], in))
+        return "linear: outside the file";
+    return 0;
+}
+
+/* Queries, keys and values side by side in `buffer`, split into heads. */
+static int wrong_heads(const struct press_model *model, const struct press_op *op, uint32_t buffer) {
+    return !op->heads || !op->outputs || op->outputs % op->heads || op->outputs / op->heads % 16 ||
+           width(model, buffer) != 3ull * op->outputs;
+}
+
 /* Why an op cannot be run, or null when it can. */
 static const char *wrong_op(const struct press_model *model, const struct press_op *op) {
     uint64_t in = op->inputs, out = op->outputs;
     const uint64_t *t = op->tensors;
     if (in % 16 || out % 16 || in > MOST_WIDTH || out > MOST_WIDTH) return "an op has a size that is no multiple of 16";
+    if (op->activation > PRESS_GELU_TANH && op->kind != PRESS_OP_POOL) return "an op has an unknown activation";
     switch (op->kind) {
-    case PRESS_OP_EMBED:
-        if (width(model, op->target) != out || !out) return "embed: wrong target";
-        if (!inside(model, t[0], model->header->vocabulary * out) || !inside(model, t[1], model->header->vocabulary * 4ull))
-            return "embed: the table lies outside the file";
-        if (t[2] && (!inside(model, t[2], op->positions * out * 4) ||
-                     (uint64_t)op->first_position + model->header->max_tokens > op->positions))
-            return "embed: too few positions";
-        if (op->padding && !op->first_position) return "embed: no position for padding";
-        if (t[3] && !inside(model, t[3], out * 4)) return "embed: the token type lies outside the file";
-        return 0;
-    case PRESS_OP_NORM:
-        if (width(model, op->target) != out || !out) return "norm: wrong target";
-        if (!inside(model, t[0], out * 4) || (t[1] && !inside(model, t[1], out * 4))) return "norm: outside the file";
-        return 0;
+    case PRESS_OP_EMBED: return wrong_embed(model, op);
     case PRESS_OP_LINEAR:
-        if (!in || !out || width(model, op->source) != in || width(model, op->target) != out) return "linear: wrong buffers";
-        if (op->residual != PRESS_NO_BUFFER && width(model, op->residual) != out) return "linear: wrong residual";
-        if (op->source == op->target) return "linear: in place";
-        if (op->activation > PRESS_GELU_TANH) return "linear: unknown activation";
-        if (!inside(model, t[0], in * out) || !inside(model, t[1], out * 4) || !inside(model, t[2], out * 4) ||
-            !inside(model, t[3], out * 4))
-            return "linear: outside the file";
-        return 0;
+    case PRESS_OP_FLOAT_LINEAR: return wrong_linear(model, op);
+    case PRESS_OP_NORM:
+        if (!out || width(model, op->source) != out || width(model, op->target) != out) return "norm: wrong buffers";
+        return floats(model, t[0], out) && maybe_floats(model, t[1], out) ? 0 : "norm: outside the file";
     case PRESS_OP_ATTEND:
-        if (!op->heads || !out || out % op->heads || out / op->heads % 16) return "attend: heads do not fit";
-        if (width(model, op->source) != 3 * out || width(model, op->target) != out) return "attend: wrong buffers";
-        if (op->source == op->target) return "attend: in place";
+        if (wrong_heads(model, op, op->source) || width(model, op->target) != out) return "attend: heads do not fit";
+        if (t[0] && (op->positions + 1ull < model->header->max_tokens || !floats(model, t[0], op->heads * (2ull * op->positions + 1))))
+            return "attend: too few distances";
         if ((out / op->heads + 16) * (model->header->max_tokens + 16) > MOST_SCORES) return "attend: too large";
-        return 0;
+        return op->source == op->target ? "attend: in place" : 0;
+    case PRESS_OP_ROTATE:
+        if (wrong_heads(model, op, op->target)) return "rotate: heads do not fit";
+        if (op->positions < model->header->max_tokens || model->ops[0].padding) return "rotate: too few positions";
+        return floats(model, t[0], (uint64_t)op->positions * (out / op->heads)) ? 0 : "rotate: outside the file";
+    case PRESS_OP_GATE:
+        return out && width(model, op->source) == 2 * out && width(model, op->target) == out ? 0 : "gate: wrong buffers";
     case PRESS_OP_POOL:
-        if (!in || width(model, op->source) != in || model->header->dimensions != in) return "pool: wrong size";
-        if (op->activation > PRESS_POOL_LAST) return "pool: unknown mode";
-        return 0;
-    case PRESS_OP_NORMALIZE:
-        return 0;
-    default:
-        return "an op of an unknown kind";
+        if (!in || width(model, op->source) != in || op->column % 16 || op->column + in > width(model, op->target))
+            return "pool: wrong buffers";
+        if (op->source == op->target) return "pool: in place";
+        return op->activation && op->activation <= PRESS_POOL_LAST ? 0 : "pool: unknown mode";
+    case PRESS_OP_NORMALIZE: return out && width(model, op->target) == out ? 0 : "normalize: wrong target";
+    default: return "an op of an unknown kind";
     }
+}
+
+/* Whether an op needs to know which token a row is. */
+static int about_tokens(const struct press_op *op) {
+    return op->kind == PRESS_OP_EMBED || op->kind == PRESS_OP_ATTEND || op->kind == PRESS_OP_ROTATE;
 }
 
 static uint32_t bit(uint32_t buffer) { return buffer < PRESS_BUFFERS ? 1u << buffer : 0; }
@@ -76,12 +114,37 @@ static uint32_t bit(uint32_t buffer) { return buffer < PRESS_BUFFERS ? 1u << buf
 /* The buffers that an op reads, a bit each. */
 static uint32_t reads(const struct press_op *op) {
     switch (op->kind) {
-    case PRESS_OP_NORM: return bit(op->target);
-    case PRESS_OP_LINEAR: return bit(op->source) | bit(op->residual);
-    case PRESS_OP_ATTEND:
-    case PRESS_OP_POOL: return bit(op->source);
-    default: return 0;
+    case PRESS_OP_EMBED: return 0;
+    case PRESS_OP_LINEAR:
+    case PRESS_OP_FLOAT_LINEAR: return bit(op->source) | bit(op->residual);
+    case PRESS_OP_ROTATE:
+    case PRESS_OP_NORMALIZE: return bit(op->target);
+    default: return bit(op->source);
     }
+}
+
+static const char *wrong_ops(struct press_model *model) {
+    const struct press_header *header = model->header;
+    uint32_t written = 0, pooled[PRESS_BUFFERS] = {0};
+    model->per_token = 1;
+    for (uint32_t i = 0; i < header->op_count; i++) {
+        const struct press_op *op = model->ops + i;
+        const char *wrong = wrong_op(model, op);
+        if (wrong) return wrong;
+        if ((i == 0) != (op->kind == PRESS_OP_EMBED)) return "embedding must be the first op, and only that";
+        /* Memory is used again: an answer must have nothing of the one before. */
+        if (reads(op) & ~written) return "an op reads what none before it wrote";
+        if (op->kind == PRESS_OP_POOL) {
+            if (op->column != pooled[op->target]) return "pool: a gap between two";
+            pooled[op->target] += op->inputs;
+            model->per_token = 0;
+        } else if (!model->per_token && about_tokens(op)) {
+            return "an op about tokens comes after pooling";
+        }
+        if (op->kind != PRESS_OP_POOL || pooled[op->target] == header->widths[op->target]) written |= bit(op->target);
+    }
+    if (bit(model->ops[header->op_count - 1].target) & ~written) return "the answer is not written whole";
+    return header->dimensions <= width(model, model->ops[header->op_count - 1].target) ? 0 : "the answer is wider than what the last op writes";
 }
 
 static const char *wrong_model(struct press_model *model) {
@@ -93,7 +156,7 @@ static const char *wrong_model(struct press_model *model) {
     if (!header->op_count || header->op_count > MOST_OPS) return "too many ops, or none";
     if (!inside(model, header->ops, header->op_count * sizeof(struct press_op))) return "ops outside the file";
     if (!header->max_tokens || header->max_tokens > MOST_TOKENS) return "an impossible length of texts";
-    if (!header->dimensions || header->dimensions % 16 || header->dimensions > MOST_WIDTH) return "impossible dimensions";
+    if (!header->dimensions || !header->vocabulary) return "impossible dimensions";
     for (int i = 0; i < PRESS_BUFFERS; i++)
         if (header->widths[i] % 16 || header->widths[i] > MOST_WIDTH) return "an impossible buffer";
     if (header->tokenizer_size) {
@@ -103,18 +166,7 @@ static const char *wrong_model(struct press_model *model) {
     }
     if (header->table > model->size) return "table outside the file";
     model->ops = (const struct press_op *)(model->base + header->ops);
-    uint32_t pooled = 0, written = 0;
-    for (uint32_t i = 0; i < header->op_count; i++) {
-        const char *wrong = wrong_op(model, model->ops + i);
-        if (wrong) return wrong;
-        /* Memory is used again: an answer must have nothing of the one before. */
-        if (reads(model->ops + i) & ~written) return "an op reads what none before it wrote";
-        if (model->ops[i].kind <= PRESS_OP_ATTEND) written |= bit(model->ops[i].target);
-        if (model->ops[i].kind == PRESS_OP_POOL) pooled++, model->per_token = model->ops[i].activation == PRESS_POOL_NONE;
-        if ((i == 0) != (model->ops[i].kind == PRESS_OP_EMBED)) return "embedding must be the first op, and only that";
-        if (model->ops[i].kind == PRESS_OP_NORMALIZE && !pooled) return "normalize: nothing is pooled yet";
-    }
-    return pooled == 1 ? 0 : "exactly one op must pool";
+    return wrong_ops(model);
 }
 
 struct press_model *press_open_memory(const void *base, uint64_t size, char *error) {

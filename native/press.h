@@ -38,10 +38,20 @@ const char *press_kernels_name(const struct press_session *session);
 /* Lend the calling thread to the session until press_stop; returns then. */
 void press_work(struct press_session *session);
 
-/* Run texts given as token ids, one after the other: text i has ids[starts[i]] … ids[starts[i + 1] − 1].
- * `out` gets press_dimensions floats per text, or per token. Texts never see each other, nor padding. */
-size_t press_run(struct press_session *session, const int32_t *ids, const uint32_t *starts, uint32_t texts,
-                   float *out, char *error);
+/* Run texts given as token ids, one after the other: text i has ids[starts[i]] … ids[starts[i + 1] − 1], and their
+ * types where a text has two parts; null for the first kind everywhere. `out` gets press_dimensions floats per
+ * text, or per token. Texts never see each other, nor padding. */
+size_t press_run(struct press_session *session, const int32_t *ids, const uint8_t *types, const uint32_t *starts, uint32_t texts,
+                 float *out, char *error);
+
+/* From now on copy what each linear op reads to inputs[op], one row after the other, unless that is null: how a model is
+ * calibrated. Null ends it. */
+void press_observe(struct press_session *session, float **inputs);
+
+/* Round weights (inputs × outputs, in units of each output's step) to −127 … 127 so that what the layer makes of the `rows`
+ * of inputs in `x` changes least. `damping`, in thousandths, says how much the weights themselves count. */
+size_t press_round(const float *x, uint32_t rows, uint32_t inputs, uint32_t outputs, uint32_t damping, const float *weights,
+                   int8_t *rounded);
 
 /* Floats as a JSON array, each the shortest text that reads back as the same float32.
  * Returns the bytes written, or 0 when a value is not finite. `text` holds 24 bytes per float and 2 more. */

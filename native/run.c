@@ -30,9 +30,11 @@ struct press_session {
     float *scratch;   /* per thread: attention's */
     size_t scratch_size;
     uint32_t *positions;
+    float **observed; /* per op: where to copy what it reads; null for none */
+    size_t observed_rows;
 };
 
-static int is_barrier(const struct press_op *op) { return op->kind == PRESS_OP_ATTEND || op->kind >= PRESS_OP_POOL; }
+static int is_barrier(const struct press_op *op) { return op->kind == PRESS_OP_ATTEND || op->kind == PRESS_OP_POOL; }
 
 static void note(struct press_session *s, int32_t *seen, uint32_t buffer, int32_t stretch) {
     if (buffer >= PRESS_BUFFERS) return;
@@ -40,15 +42,15 @@ static void note(struct press_session *s, int32_t *seen, uint32_t buffer, int32_
     else seen[buffer] = stretch;
 }
 
-/* Find the buffers that live longer than one stretch. */
+/* Find the buffers that live longer than one stretch: those that attention or pooling touches, and the answer. */
 static void find_shared(struct press_session *s) {
     int32_t seen[PRESS_BUFFERS] = {0}, stretch = 1;
     for (uint32_t i = 0; i < s->model->header->op_count; i++) {
         const struct press_op *op = s->model->ops + i;
         int32_t now = is_barrier(op) ? -1 : stretch;
-        if (op->kind == PRESS_OP_LINEAR || is_barrier(op)) note(s, seen, op->source, now);
-        if (op->kind != PRESS_OP_POOL && op->kind != PRESS_OP_NORMALIZE) note(s, seen, op->target, now);
-        if (op->kind == PRESS_OP_LINEAR) note(s, seen, op->residual, now);
+        note(s, seen, op->source, now);
+        note(s, seen, op->target, i + 1 == s->model->header->op_count ? -1 : now);
+        note(s, seen, op->residual, now);
         if (is_barrier(op)) stretch++;
         if (op->kind == PRESS_OP_LINEAR && op->inputs > s->widest) s->widest = op->inputs;
     }
@@ -121,21 +123,25 @@ struct stretch {
     const struct press_op *ops;
     uint32_t count, rows, block;
     const int32_t *ids;
+    const uint8_t *types;
 };
 
-static void embed(struct press_session *s, const struct press_op *op, const int32_t *ids, uint32_t row, uint32_t rows, float *out) {
-    const int8_t *words = press_tensor(s->model, op, 0);
+static void embed(struct press_session *s, const struct press_op *op, const struct stretch *stretch, uint32_t row, uint32_t rows, float *out) {
+    const void *words = press_tensor(s->model, op, 0);
     const float *scales = press_tensor(s->model, op, 1), *positions = press_tensor(s->model, op, 2);
-    const float *type = press_tensor(s->model, op, 3);
+    const float *types = press_tensor(s->model, op, 3);
     uint32_t width = op->outputs;
-    for (uint32_t r = 0; r < rows; r++, out += width) {
-        const int8_t *word = words + (size_t)ids[row + r] * width;
-        float scale = scales[ids[row + r]];
-        for (uint32_t i = 0; i < width; i++) out[i] = (float)word[i] * scale;
-        if (type)
+    for (uint32_t r = row; r < row + rows; r++, out += width) {
+        size_t word = (size_t)stretch->ids[r] * width;
+        if (scales)
+            for (uint32_t i = 0; i < width; i++) out[i] = (float)((const int8_t *)words)[word + i] * scales[stretch->ids[r]];
+        else memcpy(out, (const float *)words + word, width * sizeof *out);
+        if (types) {
+            const float *type = types + (stretch->types ? (size_t)stretch->types[r] * width : 0);
             for (uint32_t i = 0; i < width; i++) out[i] = out[i] + type[i];
+        }
         if (positions) {
-            const float *position = positions + (size_t)(op->first_position + s->positions[row + r]) * width;
+            const float *position = positions + (size_t)(op->first_position + s->positions[r]) * width;
             for (uint32_t i = 0; i < width; i++) out[i] = out[i] + position[i];
         }
     }
@@ -143,33 +149,66 @@ static void embed(struct press_session *s, const struct press_op *op, const int3
 
 static void linear(struct press_session *s, const struct press_op *op, uint32_t row, uint32_t rows, uint32_t thread) {
     const struct press_model *model = s->model;
+    const float *in = block_of(s, op->source, row, thread);
+    const float *residual = op->residual == PRESS_NO_BUFFER ? 0 : block_of(s, op->residual, row, thread);
+    float *out = block_of(s, op->target, row, thread);
+    if (s->observed && s->observed[op - model->ops])
+        memcpy(s->observed[op - model->ops] + (s->observed_rows + row) * op->inputs, in, sizeof *in * rows * op->inputs);
+    if (op->kind == PRESS_OP_FLOAT_LINEAR) {
+        s->kernels->float_linear(press_tensor(model, op, 0), press_tensor(model, op, 1), op->inputs, op->outputs, in, rows,
+                                 op->activation, residual, out);
+        return;
+    }
     struct press_matrix matrix = {press_tensor(model, op, 0), press_tensor(model, op, 1), press_tensor(model, op, 2),
                                   press_tensor(model, op, 3), op->inputs, op->outputs};
+    const float *factors = press_tensor(model, op, 4);
     uint8_t *bytes = s->bytes + (size_t)BLOCK * s->widest * thread;
-    const float *in = block_of(s, op->source, row, thread);
     struct press_row quantized[BLOCK];
     for (uint32_t r = 0; r < rows; r++)
-        quantized[r] = s->kernels->quantize(in + (size_t)r * op->inputs, bytes + (size_t)r * op->inputs, op->inputs);
-    const float *residual = op->residual == PRESS_NO_BUFFER ? 0 : block_of(s, op->residual, row, thread);
-    s->kernels->linear(&matrix, bytes, quantized, rows, 0, op->outputs, op->activation, residual,
-                       block_of(s, op->target, row, thread), op->outputs);
+        quantized[r] = s->kernels->quantize(in + (size_t)r * op->inputs, factors, bytes + (size_t)r * op->inputs, op->inputs);
+    s->kernels->linear(&matrix, bytes, quantized, rows, op->activation, residual, out);
 }
 
-/* One block of tokens through all ops of a stretch. */
+/* Queries and keys stand first in each row, head by head. */
+static void rotate(struct press_session *s, const struct press_op *op, uint32_t row, uint32_t rows, float *out) {
+    const float *table = press_tensor(s->model, op, 0);
+    uint32_t size = op->outputs / op->heads;
+    for (uint32_t r = 0; r < rows; r++) {
+        const float *turn = table + (size_t)s->positions[row + r] * size;
+        s->kernels->rotate(out + (size_t)r * 3 * op->outputs, turn, turn + size / 2, 2 * op->heads, size);
+    }
+}
+
+/* What is done to each row by itself. */
+static void run_row(struct press_session *s, const struct press_op *op, const float *in, float *out) {
+    switch (op->kind) {
+    case PRESS_OP_NORM:
+        s->kernels->layer_norm(in, out, op->outputs, press_tensor(s->model, op, 0), press_tensor(s->model, op, 1), op->epsilon);
+        break;
+    case PRESS_OP_GATE: s->kernels->gate(in, in + op->outputs, out, op->outputs, op->activation); break;
+    default: s->kernels->normalize(out, op->outputs);
+    }
+}
+
+/* One block of rows through all ops of a stretch. */
 static void run_block(void *context, uint32_t task, uint32_t thread) {
     struct stretch *stretch = context;
     struct press_session *s = stretch->session;
+    const uint32_t *widths = s->model->header->widths;
     uint32_t row = task * stretch->block;
     uint32_t rows = stretch->rows - row < stretch->block ? stretch->rows - row : stretch->block;
     for (uint32_t i = 0; i < stretch->count; i++) {
         const struct press_op *op = stretch->ops + i;
-        float *target = block_of(s, op->target, row, thread);
-        if (op->kind == PRESS_OP_EMBED) embed(s, op, stretch->ids, row, rows, target);
-        else if (op->kind == PRESS_OP_LINEAR) linear(s, op, row, rows, thread);
-        else
-            for (uint32_t r = 0; r < rows; r++)
-                s->kernels->layer_norm(target + (size_t)r * op->outputs, op->outputs, press_tensor(s->model, op, 0),
-                                       press_tensor(s->model, op, 1), op->epsilon);
+        float *out = block_of(s, op->target, row, thread);
+        if (op->kind == PRESS_OP_EMBED) embed(s, op, stretch, row, rows, out);
+        else if (op->kind == PRESS_OP_LINEAR || op->kind == PRESS_OP_FLOAT_LINEAR) linear(s, op, row, rows, thread);
+        else if (op->kind == PRESS_OP_ROTATE) rotate(s, op, row, rows, out);
+        else {
+            int in_place = op->kind == PRESS_OP_NORMALIZE;
+            const float *in = in_place ? out : block_of(s, op->source, row, thread);
+            size_t step = widths[in_place ? op->target : op->source];
+            for (uint32_t r = 0; r < rows; r++) run_row(s, op, in + r * step, out + (size_t)r * widths[op->target]);
+        }
     }
 }
 
@@ -186,10 +225,12 @@ static void run_head(void *context, uint32_t task, uint32_t thread) {
     const struct press_op *op = heads->op;
     uint32_t text = task / op->heads, head = task % op->heads, width = op->outputs, size = width / op->heads;
     uint32_t first = heads->starts[text] - heads->starts[0], tokens = heads->starts[text + 1] - heads->starts[text];
-    const float *q = s->buffers[op->source] + (size_t)first * 3 * width + head * size;
-    float *out = s->buffers[op->target] + (size_t)first * width + head * size;
-    s->kernels->attention(q, q + width, q + 2 * width, 3 * width, tokens, size, out, width,
-                          s->scratch + s->scratch_size * thread);
+    const float *q = s->buffers[op->source] + (size_t)first * 3 * width + head * size, *bias = press_tensor(s->model, op, 0);
+    if (bias) bias += (size_t)head * (2 * op->positions + 1) + op->positions;
+    struct press_attention attention = {q, q + width, q + 2 * width, 3 * width, tokens, size, op->window, bias,
+                                        s->buffers[op->target] + (size_t)first * width + head * size, width,
+                                        s->scratch + s->scratch_size * thread};
+    s->kernels->attention(&attention);
 }
 
 static void pool_text(const struct press_op *op, const float *x, uint32_t tokens, float *out) {
@@ -215,63 +256,84 @@ static void pool_text(const struct press_op *op, const float *x, uint32_t tokens
         for (uint32_t i = 0; i < width; i++) out[i] = out[i] / divisor;
 }
 
-/* Texts that fit the buffers together. */
-static void run_group(struct press_session *s, const int32_t *ids, const uint32_t *starts, uint32_t texts, float *out) {
-    const struct press_header *header = s->model->header;
-    uint32_t rows = starts[texts] - starts[0], answers = s->model->per_token ? rows : texts;
+static void place_tokens(struct press_session *s, const int32_t *ids, const uint32_t *starts, uint32_t texts) {
     uint32_t padding = s->model->ops[0].padding;
     for (uint32_t text = 0; text < texts; text++)
         for (uint32_t i = starts[text], position = 0; i < starts[text + 1]; i++) {
             int none = padding && (uint32_t)ids[i] == padding - 1; /* stands just before the first position */
             s->positions[i - starts[0]] = none ? (uint32_t)-1 : position++;
         }
-    /* Few tokens are shared out evenly; many go in blocks that fit the cache. */
-    uint32_t share = press_round_up((rows + s->threads - 1) / s->threads, 6), block = share < BLOCK ? share : BLOCK;
-    for (uint32_t i = 0; i < header->op_count;) {
-        const struct press_op *op = s->model->ops + i;
+}
+
+/* Few rows are shared out evenly; many go in blocks that fit the cache. */
+static uint32_t block_size(const struct press_session *s, uint32_t rows) {
+    uint32_t share = press_round_up((rows + s->threads - 1) / s->threads, 6);
+    return share < BLOCK ? share : BLOCK;
+}
+
+/* Texts that fit the buffers together. */
+static void run_group(struct press_session *s, const int32_t *ids, const uint8_t *types, const uint32_t *starts, uint32_t texts, float *out) {
+    const struct press_header *header = s->model->header;
+    const struct press_op *end = s->model->ops + header->op_count;
+    uint32_t tokens = starts[texts] - starts[0], rows = tokens;
+    place_tokens(s, ids, starts, texts);
+    for (const struct press_op *op = s->model->ops; op < end;) {
         if (op->kind == PRESS_OP_ATTEND) {
             struct heads heads = {s, op, starts};
             press_pool_run(s->pool, run_head, &heads, texts * op->heads);
-            i++;
+            op++;
         } else if (op->kind == PRESS_OP_POOL) {
-            const float *x = s->buffers[op->source];
-            if (s->model->per_token) memcpy(out, x, sizeof(float) * rows * op->inputs);
-            else
-                for (uint32_t t = 0; t < texts; t++)
-                    pool_text(op, x + (size_t)(starts[t] - starts[0]) * op->inputs, starts[t + 1] - starts[t],
-                              out + (size_t)t * op->inputs);
-            i++;
-        } else if (op->kind == PRESS_OP_NORMALIZE) {
-            for (uint32_t a = 0; a < answers; a++) s->kernels->normalize(out + (size_t)a * header->dimensions, header->dimensions);
-            i++;
+            for (uint32_t t = 0; t < texts; t++)
+                pool_text(op, s->buffers[op->source] + (size_t)(starts[t] - starts[0]) * op->inputs, starts[t + 1] - starts[t],
+                          s->buffers[op->target] + (size_t)t * header->widths[op->target] + op->column);
+            rows = texts;
+            op++;
         } else {
-            struct stretch stretch = {s, op, 0, rows, block, ids + starts[0]};
-            while (i < header->op_count && !is_barrier(s->model->ops + i)) i++, stretch.count++;
-            press_pool_run(s->pool, run_block, &stretch, (rows + block - 1) / block);
+            struct stretch stretch = {s, op, 0, rows, block_size(s, rows), ids + starts[0], types ? types + starts[0] : 0};
+            while (op < end && !is_barrier(op)) op++, stretch.count++;
+            press_pool_run(s->pool, run_block, &stretch, (rows + stretch.block - 1) / stretch.block);
         }
     }
+    uint32_t answer = end[-1].target;
+    for (uint32_t r = 0; r < rows; r++)
+        memcpy(out + (size_t)r * header->dimensions, s->buffers[answer] + (size_t)r * header->widths[answer], sizeof *out * header->dimensions);
 }
 
-size_t press_run(struct press_session *s, const int32_t *ids, const uint32_t *starts, uint32_t texts, float *out, char *error) {
-    const struct press_header *header = s->model->header;
+/* Why texts cannot be run, or null. */
+static const char *wrong_texts(const struct press_model *model, const int32_t *ids, const uint8_t *types, const uint32_t *starts,
+                               uint32_t texts) {
+    const struct press_header *header = model->header;
     for (uint32_t text = 0; text < texts; text++) {
-        if (starts[text + 1] <= starts[text] || starts[text + 1] - starts[text] > header->max_tokens) {
-            snprintf(error, PRESS_ERROR_SIZE, "text %u has no tokens, or more than %u", text, header->max_tokens);
-            return 0;
+        if (starts[text + 1] <= starts[text]) return "a text has no tokens";
+        if (starts[text + 1] - starts[text] > header->max_tokens) return "a text has more tokens than the model takes";
+        for (uint32_t i = starts[text]; i < starts[text + 1]; i++) {
+            if (ids[i] < 0 || (uint32_t)ids[i] >= header->vocabulary) return "a token id is not in the vocabulary";
+            if (types && model->ops[0].types && types[i] >= model->ops[0].types) return "a token type is not one the model has";
         }
-        for (uint32_t i = starts[text]; i < starts[text + 1]; i++)
-            if (ids[i] < 0 || (uint32_t)ids[i] >= header->vocabulary) {
-                snprintf(error, PRESS_ERROR_SIZE, "token id %d of text %u is not one of %u", ids[i], text, header->vocabulary);
-                return 0;
-            }
+    }
+    return 0;
+}
+
+size_t press_run(struct press_session *s, const int32_t *ids, const uint8_t *types, const uint32_t *starts, uint32_t texts, float *out,
+                 char *error) {
+    const char *wrong = wrong_texts(s->model, ids, types, starts, texts);
+    if (wrong) {
+        snprintf(error, PRESS_ERROR_SIZE, "%s", wrong);
+        return 0;
     }
     for (uint32_t first = 0; first < texts;) {
         uint32_t count = 1;
         while (first + count < texts && starts[first + count + 1] - starts[first] <= s->capacity) count++;
-        size_t answers = s->model->per_token ? starts[first + count] - starts[first] : count;
-        run_group(s, ids, starts + first, count, out);
-        out += answers * header->dimensions;
+        size_t tokens = starts[first + count] - starts[first];
+        run_group(s, ids, types, starts + first, count, out);
+        out += (s->model->per_token ? tokens : count) * s->model->header->dimensions;
+        s->observed_rows += tokens;
         first += count;
     }
     return 1;
+}
+
+void press_observe(struct press_session *s, float **inputs) {
+    s->observed = inputs;
+    s->observed_rows = 0;
 }

@@ -18,7 +18,7 @@ static uint64_t work(const struct press_model *model, uint64_t tokens) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < model->header->op_count; i++) {
         const struct press_op *op = model->ops + i;
-        sum += tokens * (op->kind == PRESS_OP_LINEAR ? (uint64_t)op->inputs * op->outputs + op->outputs : 64 + op->outputs);
+        sum += tokens * ((uint64_t)op->inputs * op->outputs + op->outputs + 64);
         if (op->kind == PRESS_OP_ATTEND) sum += tokens * tokens * op->outputs;
     }
     return sum;
@@ -54,7 +54,7 @@ static float *run(const struct press_model *model, const char *kernels, const in
     struct press_session *session = press_start(model, 1, kernels, error);
     if (!session) return 0;
     float *out = malloc(sizeof *out * floats);
-    if (!press_run(session, ids, starts, texts, out, error)) free(out), out = 0;
+    if (!press_run(session, ids, 0, starts, texts, out, error)) free(out), out = 0;
     press_stop(session);
     return out;
 }

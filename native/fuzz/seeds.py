@@ -4,6 +4,7 @@ What a fuzzer changes should matter. So models are narrow, most carry no tokeniz
 that knows few characters: tables for all of Unicode would be nine tenths of the file.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coldpress.intake import Options, find
-from coldpress.optimize.press import FAMILIES
-from coldpress.optimize.press.file import NORMALIZE, Op, PressFile
+from coldpress.optimize.press import lower
+from coldpress.optimize.press.calibrate import Calibration
+from coldpress.optimize.press.file import PressFile
+from coldpress.optimize.press.quantize import quantize
 from coldpress.optimize.press.wordpiece import SEQUENCE, compile_wordpiece
 from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
@@ -34,6 +37,7 @@ SMALL = {
     "initializer_range": 0.1,
     "pad_token_id": 1,
 }
+MODERN = {"cls_token_id": 2, "sep_token_id": 3}
 #: family, what its config says otherwise, pooling
 MODELS: list[tuple[str, dict[str, Any], str]] = [
     ("Bert", {}, "mean"),
@@ -41,6 +45,8 @@ MODELS: list[tuple[str, dict[str, Any], str]] = [
     ("Bert", {"hidden_act": "silu", "num_hidden_layers": 1, "max_position_embeddings": 80}, "max"),
     ("Roberta", {"hidden_act": "gelu_new"}, "lasttoken"),
     ("Albert", {"embedding_size": 16, "num_hidden_layers": 3}, "weightedmean"),
+    ("MPNet", {"num_hidden_layers": 1}, "cls"),
+    ("ModernBert", {"local_attention": 4, "bos_token_id": 2, "eos_token_id": 3} | MODERN, "mean_sqrt_len_tokens"),
 ]
 #: pages of 256 characters that the small tokenizer knows: Latin, marks, punctuation, ideographs, Hangul
 KNOWN = [0x00, 0x01, 0x03, 0x20, 0x4E, 0xAC]
@@ -56,7 +62,6 @@ def make(folder: Path) -> Path:
         file, said = _lower(folder / "models" / str(at), family, settings, pooling)
         file.write(loader / f"{at}.press")
         if not tokenizer:
-            file.ops.append(Op(NORMALIZE))
             tokenizer = file.tokenizer = compile_wordpiece(said)
             file.write(folder / "whole.press")
             file.tokenizer = _few_characters(tokenizer)
@@ -78,8 +83,11 @@ def _lower(folder: Path, family: str, settings: dict[str, Any], pooling: str) ->
     vocabulary = {piece: at for at, piece in enumerate(PIECES)}
     transformers.BertTokenizerFast(vocab=vocabulary, do_lower_case=True).save_pretrained(folder)
     with find(folder, Options(pooling=pooling)) as source:
-        path = prepare_tokenizer(source, folder / "prepared.json").path
-        return FAMILIES[source.architecture](source), path.read_text(encoding="utf-8")
+        prepared = prepare_tokenizer(source, folder / "prepared.json")
+        file = lower(replace(source, normalize=pooling == "mean"))
+        if family != "ModernBert":  # one stays in floats
+            quantize(file, Calibration(file, prepared.calibration(), folder))
+        return file, prepared.path.read_text(encoding="utf-8")
 
 
 def _few_characters(tokenizer: bytes) -> bytes:

@@ -44,7 +44,7 @@ int main(int count, char **arguments) {
         if (!texts) break;
         size_t answers = press_per_token(model) ? starts[texts] : texts;
         float *out = malloc(sizeof *out * answers * width);
-        if (press_run(session, ids, starts, texts, out, error)) fwrite(out, sizeof *out * width, answers, stdout);
+        if (press_run(session, ids, 0, starts, texts, out, error)) fwrite(out, sizeof *out * width, answers, stdout);
         else failed = fprintf(stderr, "failed: %s\n", error);
         free(out);
     }

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from fuzz import run as fuzzing
 
-from coldpress.optimize.press.file import ATTEND, EMBED, POOL, Op, PressFile, linear
+from coldpress.optimize.press.file import ATTEND, EMBED, LINEAR, POOL, Op, PressFile, Tensor
+from coldpress.optimize.press.quantize import panels
 from coldpress_runtime.engines.press import Engine
 from coldpress_runtime.faults import EngineError, LoadError
 
@@ -43,7 +44,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 
 def write(folder: Path, ops: list[Op], widths: list[int], max_tokens: int = 8) -> None:
-    file = PressFile(widths[ops[-1].source], max_tokens, 1, widths, ops)
+    file = PressFile(max_tokens, vocabulary=1, dimensions=widths[-1], widths=widths, ops=ops)
     file.write(folder / "model.press")
 
 
@@ -53,12 +54,12 @@ def embed(width: int, scale: float = 1.0) -> Op:
 
 
 def pool(source: int, width: int) -> Op:
-    return Op(POOL, activation=MEAN, source=source, inputs=width)
+    return Op(POOL, activation=MEAN, source=source, target=source + 1, inputs=width)
 
 
 def test_what_none_wrote_cannot_be_read(engine: Engine, tmp_path: Path) -> None:
     """It would be what another request left there."""
-    write(tmp_path, [embed(16), pool(1, 16)], [16, 16])
+    write(tmp_path, [embed(16), pool(1, 16)], [16, 16, 16])
     with pytest.raises(LoadError, match="reads what none before it wrote"):
         engine.open(str(tmp_path), {"model": "model.press"}, 1)
 
@@ -67,7 +68,7 @@ def test_attention_that_no_memory_could_hold(engine: Engine, tmp_path: Path) -> 
     """2³² scores would count as none."""
     wide = 1 << 16
     attend = Op(ATTEND, source=0, target=1, outputs=wide, heads=1)
-    write(tmp_path, [embed(3 * wide), attend, pool(1, wide)], [3 * wide, wide], max_tokens=1 << 16)
+    write(tmp_path, [embed(3 * wide), attend, pool(1, wide)], [3 * wide, wide, wide], max_tokens=1 << 16)
     with pytest.raises(LoadError, match="attend: too large"):
         engine.open(str(tmp_path), {"model": "model.press"}, 1)
 
@@ -75,8 +76,11 @@ def test_attention_that_no_memory_could_hold(engine: Engine, tmp_path: Path) -> 
 @pytest.mark.parametrize("scale", [float("nan"), float("inf"), 3e38, 1e-40])
 def test_weights_that_are_no_numbers(scale: float, engine: Engine, tmp_path: Path) -> None:
     """Refused as an answer, or right: a row too small for a scale is nothing."""
-    identity = linear(np.eye(16, dtype=np.float32), None, source=0, target=1)
-    write(tmp_path, [embed(16, scale), identity, pool(1, 16)], [16, 16])
+    weights = panels(np.eye(16, dtype=np.int8))
+    ones, none = np.ones(16, np.float32), np.zeros(16, np.float32)
+    tensors: list[Tensor | None] = [weights, ones, none, np.ones(16, np.int32)]
+    identity = Op(LINEAR, source=0, target=1, inputs=16, outputs=16, tensors=tensors)
+    write(tmp_path, [embed(16, scale), identity, pool(1, 16)], [16, 16, 16])
     output = engine.open(str(tmp_path), {"model": "model.press"}, 1).run([[0, 0]])
     if scale < 1:
         assert output.json(0, 16) == str([0] * 16).replace(" ", "")

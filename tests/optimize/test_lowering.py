@@ -1,54 +1,18 @@
 """Lowering: every family, with random weights, against PyTorch."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from families import FAMILIES, make
 
 import coldpress
 from coldpress.artifact import Artifact
 from coldpress.errors import UnsupportedModel, UsageError
-
-BERT = {
-    "hidden_size": 64,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "intermediate_size": 128,
-    "vocab_size": 30522,
-}
-FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "bert": ("Bert", BERT),
-    "electra": ("Electra", BERT | {"embedding_size": 32}),
-    "distilbert": (
-        "DistilBert",
-        {"dim": 64, "n_layers": 3, "n_heads": 4, "hidden_dim": 128, "vocab_size": 30522},
-    ),
-    "roberta": ("Roberta", BERT | {"max_position_embeddings": 514, "pad_token_id": 1}),
-    "xlm-roberta": ("XLMRoberta", BERT | {"max_position_embeddings": 514, "pad_token_id": 1}),
-    "camembert": ("Camembert", BERT | {"max_position_embeddings": 514, "pad_token_id": 1}),
-    "albert": ("Albert", BERT | {"embedding_size": 32, "pad_token_id": 0}),
-}
-
-
-def make(family: str, minilm_folder: Path, folder: Path, damage: bool = False) -> Path:
-    """A small model of a family, as its config initialises it; MiniLM's tokenizer serves them all."""
-    import transformers
-
-    name, settings = FAMILIES[family]
-    torch.manual_seed(0)
-    model = getattr(transformers, f"{name}Model")(getattr(transformers, f"{name}Config")(**settings)).eval()
-    if damage:
-        with torch.no_grad():
-            for module in model.modules():
-                if isinstance(module, torch.nn.LayerNorm) and module.weight.numel() == 64:
-                    module.weight[[3, 17, 40]] *= 30
-    model.save_pretrained(folder)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm_folder)
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 def drift(artifact: Artifact) -> float:
@@ -59,16 +23,21 @@ def drift(artifact: Artifact) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family(family: str, minilm_folder: Path, tmp_path: Path) -> None:
-    model = make(family, minilm_folder, tmp_path / "model")
-    artifact = coldpress.build(model, out=tmp_path / "out", engine="press", package="none", max_tokens=128)
+    make(family, minilm_folder, tmp_path / "model")
+    artifact = coldpress.build(
+        tmp_path / "model", out=tmp_path / "out", engine="press", package="none", max_tokens=128
+    )
     assert artifact.manifest["engine"] == "press"
     assert drift(artifact) <= 0.06
 
 
 @pytest.mark.slow
-def test_three_channels_blown_up_thirtyfold(minilm_folder: Path, tmp_path: Path) -> None:
-    model = make("bert", minilm_folder, tmp_path / "model", damage=True)
-    artifact = coldpress.build(model, out=tmp_path / "out", engine="press", package="none")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_three_channels_blown_up_thirtyfold(family: str, minilm_folder: Path, tmp_path: Path) -> None:
+    make(family, minilm_folder, tmp_path / "model", blown_up=True)
+    artifact = coldpress.build(
+        tmp_path / "model", out=tmp_path / "out", engine="press", package="none", max_tokens=128
+    )
     assert drift(artifact) <= 0.15
 
 
@@ -87,10 +56,15 @@ def test_every_pooling(pooling: str, tiny_folder: Path, tiny_artifact: Artifact,
 
 def test_shared_layers_are_written_once(minilm_folder: Path, tmp_path: Path) -> None:
     from coldpress.intake import Options, find
-    from coldpress.optimize.press.albert import lower_albert
+    from coldpress.optimize.press import lower
+    from coldpress.optimize.press.calibrate import Calibration
+    from coldpress.optimize.press.quantize import quantize
 
-    with find(make("albert", minilm_folder, tmp_path / "model"), Options(max_tokens=128)) as source:
-        file = lower_albert(source)
+    make("albert", minilm_folder, tmp_path / "model")
+    with find(tmp_path / "model", Options(max_tokens=128)) as source:
+        file = lower(source)
+        calibration = Calibration(file, [[101, 102]], tmp_path)
+    quantize(file, calibration)
     file.write(tmp_path / "shared.press")
     once = (tmp_path / "shared.press").stat().st_size
     file.ops = [op for op in file.ops if op.kind != 3]
@@ -98,20 +72,72 @@ def test_shared_layers_are_written_once(minilm_folder: Path, tmp_path: Path) -> 
     assert once - (tmp_path / "none.press").stat().st_size < 64 * 64 * 12
 
 
-def test_what_press_cannot_run_goes_to_onnxruntime_and_says_why(tiny_folder: Path, tmp_path: Path) -> None:
-    """Two poolings side by side: refused when press is asked for by name, pressed as a graph otherwise."""
-    import shutil
+def sentence_transformer(
+    tiny_folder: Path, folder: Path, pooling: dict[str, bool], dense: list[dict[str, Any]]
+) -> Path:
+    """The tiny model with modules on top, as sentence-transformers saves them."""
+    from safetensors.torch import save_file
 
-    model = Path(shutil.copytree(tiny_folder, tmp_path / "model"))
+    shutil.copytree(tiny_folder, folder)
+    kinds = ["Transformer", "Pooling", *["Dense"] * len(dense), "Normalize"]
+    paths = ["", "1_Pooling", *[f"{at + 2}_Dense" for at in range(len(dense))], "9_Normalize"]
     modules = [
-        {"idx": 0, "path": "", "type": "x.Transformer"},
-        {"idx": 1, "path": "1_Pooling", "type": "x.Pooling"},
+        {"idx": at, "name": str(at), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for at, (kind, path) in enumerate(zip(kinds, paths, strict=True))
     ]
-    (model / "modules.json").write_text(json.dumps(modules))
-    (model / "1_Pooling").mkdir()
-    config = {"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}
-    (model / "1_Pooling/config.json").write_text(json.dumps(config))
-    with pytest.raises(UnsupportedModel, match="several ways at once"):
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling/config.json").write_text(json.dumps(pooling | {"word_embedding_dimension": 64}))
+    torch.manual_seed(1)
+    for at, config in enumerate(dense):
+        where = folder / f"{at + 2}_Dense"
+        where.mkdir()
+        (where / "config.json").write_text(json.dumps(config))
+        layer = torch.nn.Linear(config["in_features"], config["out_features"], bias=config["bias"])
+        save_file(
+            {f"linear.{name}": value for name, value in layer.state_dict().items()}, where / "model.safetensors"
+        )
+    return folder
+
+
+@pytest.mark.parametrize("engine", ["press", "onnxruntime"])
+def test_poolings_side_by_side_and_dense_layers(engine: str, tiny_folder: Path, tmp_path: Path) -> None:
+    dense = [
+        {
+            "in_features": 128,
+            "out_features": 48,
+            "bias": True,
+            "activation_function": "torch.nn.modules.activation.Tanh",
+        },
+        {
+            "in_features": 48,
+            "out_features": 40,
+            "bias": False,
+            "activation_function": "torch.nn.modules.linear.Identity",
+        },
+    ]
+    pooling = {"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}
+    model = sentence_transformer(tiny_folder, tmp_path / "model", pooling, dense)
+    artifact = coldpress.build(model, out=tmp_path / "out", engine=engine, package="none")
+    assert artifact.manifest["engine"] == engine
+    (answer,) = artifact.function()({"text": "hello"})["embeddings"]
+    assert len(answer) == 40
+    assert np.linalg.norm(answer) == pytest.approx(1, abs=1e-5)
+    assert drift(artifact) <= 0.15
+
+
+def test_what_press_cannot_run_goes_to_onnxruntime_and_says_why(tiny_folder: Path, tmp_path: Path) -> None:
+    """An activation that press has not: refused when press is asked for by name, pressed as a graph otherwise."""
+    dense = [
+        {
+            "in_features": 64,
+            "out_features": 32,
+            "bias": True,
+            "activation_function": "torch.nn.modules.activation.Sigmoid",
+        }
+    ]
+    model = sentence_transformer(tiny_folder, tmp_path / "model", {"pooling_mode_mean_tokens": True}, dense)
+    with pytest.raises(UnsupportedModel, match="activation 'sigmoid'"):
         coldpress.build(model, out=tmp_path / "out", engine="press")
     artifact = coldpress.build(model, out=tmp_path / "out", package="none")
     assert artifact.manifest["engine"] == "onnxruntime"

@@ -37,7 +37,8 @@ def model(exported: bytes) -> onnx.ModelProto:
 
 @pytest.fixture(scope="module")
 def inputs(source: Source, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, NDArray[np.int64]]]:
-    return prepare_tokenizer(source, tmp_path_factory.mktemp("tokenizer") / "tokenizer.json").calibration()
+    tokenizer = prepare_tokenizer(source, tmp_path_factory.mktemp("tokenizer") / "tokenizer.json")
+    return smooth.feeds(tokenizer.calibration())
 
 
 def answers(model: onnx.ModelProto, inputs: list[dict[str, Any]]) -> NDArray[np.float32]:

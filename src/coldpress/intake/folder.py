@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coldpress.errors import IntakeError, ModelNotFound, UnsupportedModel, UsageError
-from coldpress.intake.source import POOLINGS, Options, Source
+from coldpress.intake.source import POOLINGS, Dense, Options, Source
 
 #: families whose position numbers start after the padding token's
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
@@ -26,10 +26,11 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Source:
             f"{folder / 'config.json'} (model_type {architecture!r}) has no hidden_size: not a text encoder"
         )
     modules = _modules(folder)
-    pooling, normalize = modules if modules else (("mean",), False)
+    pooling, dense, normalize = modules if modules else (("mean",), (), False)
     if options.pooling is not None:
         pooling = _asked_pooling(options.pooling)
         normalize = normalize and bool(pooling)
+        dense = dense if pooling else ()
     return Source(
         name=_name(options.name, origin),
         origin=origin,
@@ -45,8 +46,11 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Source:
         weights_bytes=sum(path.stat().st_size for path in weights),
         files={
             path.relative_to(folder).as_posix(): _sha256(path)
-            for path in sorted([*weights, *folder.glob("*.json"), *folder.glob("*/config.json")])
+            for path in sorted(
+                [*weights, *folder.glob("*.json"), *folder.glob("*/config.json"), *folder.glob("*/*.safetensors")]
+            )
         },
+        dense=dense,
     )
 
 
@@ -83,8 +87,8 @@ def _weights(folder: Path) -> list[Path]:
     raise ModelNotFound(f"{folder} has a config.json and no weights: there is no model*.safetensors in it")
 
 
-def _modules(folder: Path) -> tuple[tuple[str, ...], bool] | None:
-    """Pooling and normalization as sentence-transformers' modules.json says; None without one."""
+def _modules(folder: Path) -> tuple[tuple[str, ...], tuple[Dense, ...], bool] | None:
+    """Pooling, dense layers and normalization as sentence-transformers' modules.json says; None without one."""
     path = folder / "modules.json"
     if not path.is_file():
         return None
@@ -92,24 +96,27 @@ def _modules(folder: Path) -> tuple[tuple[str, ...], bool] | None:
     if not isinstance(modules, list):
         raise IntakeError(f"{path} must hold a list of modules")
     pooling: tuple[str, ...] = ()
+    dense: tuple[Dense, ...] = ()
     normalize = False
     for module in sorted(modules, key=lambda module: int(module.get("idx", 0))):
         kind = str(module.get("type", "")).rsplit(".", 1)[-1]
         where = _inside(folder, str(module.get("path", "")))
-        if kind == "Pooling" and not normalize:
+        if kind == "Pooling" and not (dense or normalize):
             pooling = _pooling(where / "config.json")
+        elif kind == "Dense" and pooling and not normalize:
+            dense += (_dense(where),)
         elif kind == "Normalize" and pooling:
             normalize = True
         elif kind != "Transformer":
             raise UnsupportedModel(
                 f"{path} uses the module {kind!r} at place {module.get('idx')}; "
-                "what can be pressed is Transformer, then Pooling, then Normalize"
+                "what can be pressed is Transformer, then Pooling, then Dense, then Normalize"
             )
     if not pooling:
         raise UnsupportedModel(
             f"{path} has no Pooling module; ask for one with --pooling {'|'.join(POOLINGS[:2])}"
         )
-    return pooling, normalize
+    return pooling, dense, normalize
 
 
 def _inside(folder: Path, path: str) -> Path:
@@ -140,6 +147,21 @@ def _pooling(path: Path) -> tuple[str, ...]:
     if not modes or any(mode not in POOLINGS for mode in modes):
         raise UnsupportedModel(f"{path} asks for the pooling {modes}; known are: {', '.join(POOLINGS)}")
     return tuple(modes)
+
+
+def _dense(folder: Path) -> Dense:
+    config = _read_json(folder / "config.json")
+    inputs, outputs = config.get("in_features"), config.get("out_features")
+    if not all(isinstance(size, int) and size > 0 for size in (inputs, outputs)):
+        raise UnsupportedModel(f"{folder / 'config.json'} says no in_features and out_features")
+    for key in ("module_input_name", "module_output_name"):
+        if config.get(key) not in (None, "sentence_embedding"):
+            raise UnsupportedModel(f"{folder / 'config.json'} works on {config[key]!r}, not on the pooled vector")
+    activation = (
+        str(config.get("activation_function", "torch.nn.modules.activation.Tanh")).rsplit(".", 1)[-1].lower()
+    )
+    _weights(folder)
+    return Dense(folder, inputs, outputs, "linear" if activation == "identity" else activation)
 
 
 def _asked_pooling(pooling: str) -> tuple[str, ...]:

@@ -18,6 +18,17 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Dense:
+    """A layer after pooling, as sentence-transformers saves it."""
+
+    folder: Path
+    inputs: int
+    outputs: int
+    #: as PyTorch's class is called, in small letters; "linear" for none
+    activation: str
+
+
+@dataclass(frozen=True)
 class Source:
     """A model, described: all that later stages need to know of where it came from."""
 
@@ -36,7 +47,9 @@ class Source:
     weights_bytes: int
     #: sha256 of every file that decides what the model answers
     files: dict[str, str] = field(repr=False)
+    #: layers between pooling and normalization
+    dense: tuple[Dense, ...] = ()
 
     @property
     def dimensions(self) -> int:
-        return self.hidden_size * max(1, len(self.pooling))
+        return self.dense[-1].outputs if self.dense else self.hidden_size * max(1, len(self.pooling))

@@ -12,10 +12,11 @@ from coldpress.intake.source import Source
 class Encoder(nn.Module):
     """Token ids and a mask in, one vector per text out (or one per token, without pooling)."""
 
-    def __init__(self, model: nn.Module, pooling: tuple[str, ...], normalize: bool) -> None:
+    def __init__(self, model: nn.Module, pooling: tuple[str, ...], dense: nn.Module, normalize: bool) -> None:
         super().__init__()
         self.model = model
         self.pooling = pooling
+        self.dense = dense
         self.normalize = normalize
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -23,7 +24,8 @@ class Encoder(nn.Module):
         if not self.pooling:
             return hidden
         pooled = torch.cat([_pool(mode, hidden, attention_mask) for mode in self.pooling], dim=-1)
-        return nn.functional.normalize(pooled, dim=-1) if self.normalize else pooled
+        dense: Tensor = self.dense(pooled)
+        return nn.functional.normalize(dense, dim=-1) if self.normalize else dense
 
 
 def _pool(mode: str, hidden: Tensor, attention_mask: Tensor) -> Tensor:
@@ -68,4 +70,31 @@ def load_encoder(source: Source) -> Encoder:
         raise UnsupportedModel(
             f"{source.architecture} is a sequence-to-sequence model; what can be pressed is a text encoder"
         )
-    return Encoder(model, source.pooling, source.normalize).eval()
+    return Encoder(model, source.pooling, _dense(source), source.normalize).eval()
+
+
+ACTIVATIONS = {
+    "linear": nn.Identity,
+    "tanh": nn.Tanh,
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "sigmoid": nn.Sigmoid,
+}
+
+
+def _dense(source: Source) -> nn.Module:
+    """The layers between pooling and normalization, one after the other."""
+    from safetensors.torch import load_file
+
+    layers: list[nn.Module] = []
+    for dense in source.dense:
+        if dense.activation not in ACTIVATIONS:
+            raise UnsupportedModel(
+                f"{dense.folder} has the activation {dense.activation!r}; known are: {', '.join(ACTIVATIONS)}"
+            )
+        tensors = load_file(dense.folder / "model.safetensors")
+        layer = nn.Linear(dense.inputs, dense.outputs, bias="linear.bias" in tensors)
+        layer.load_state_dict({name.removeprefix("linear."): tensor for name, tensor in tensors.items()})
+        layers += [layer.float(), ACTIVATIONS[dense.activation]()]
+    return nn.Sequential(*layers)

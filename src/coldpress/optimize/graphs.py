@@ -21,7 +21,7 @@ def graph(source: Source, precision: str, work: Path, say: Callable[[str], None]
     recipe: dict[str, Any] = {"engine": "onnxruntime", "precision": precision, "rewrites": []}
     if precision == "int8":
         say("moving outliers from activations into weights")
-        model = smooth.smooth(model, tokenizer.calibration(), SMOOTHING)
+        model = smooth.smooth(model, smooth.feeds(tokenizer.calibration()), SMOOTHING)
         say("quantizing to int8, a scale per channel")
         model = matmul_int8.quantize(model, work)
         model = embedding_rows.quantize(model)

@@ -21,6 +21,12 @@ _SPAN = 100.0  # no channel is moved further than this, whatever calibration saw
 Inputs = list[dict[str, NDArray[np.int64]]]
 
 
+def feeds(texts: list[list[int]]) -> Inputs:
+    """What the graph reads for texts given as token ids."""
+    arrays = [np.array([ids], dtype=np.int64) for ids in texts]
+    return [{"input_ids": ids, "attention_mask": np.ones_like(ids)} for ids in arrays]
+
+
 def smooth(model: onnx.ModelProto, calibration: Inputs, strength: float) -> onnx.ModelProto:
     """`strength` 0 leaves activations alone, 1 makes all their channels equally large."""
     readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)

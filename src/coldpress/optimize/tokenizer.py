@@ -1,11 +1,9 @@
 """The model's tokenizer, as one tokenizer.json that the function reads: no padding, one truncation."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import Source
@@ -17,23 +15,21 @@ class Prepared:
     path: Path
     pad_id: int
 
-    def calibration(self) -> list[dict[str, NDArray[np.int64]]]:
-        """Model inputs for the built-in calibration texts: none of them is used to measure drift."""
+    def calibration(self) -> list[list[int]]:
+        """Token ids of the built-in calibration texts: none of them is used to measure drift."""
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(self.path))
         texts = builtin_texts("coldpress.optimize", "calibration/texts.jsonl")
-        encodings = tokenizer.encode_batch(texts)
-        inputs = []
-        for encoding in encodings:
-            ids = np.array([encoding.ids], dtype=np.int64)
-            inputs.append({"input_ids": ids, "attention_mask": np.ones_like(ids)})
-        return inputs
+        return [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+
+
+#: classes of transformers that use a folder's tokenizer.json as it is: no need to import them for it
+_PLAIN = ("Bert", "DistilBert", "Electra", "PreTrained")
 
 
 def prepare_tokenizer(source: Source, path: Path) -> Prepared:
-    tokenizer = load_tokenizer(source)
-    backend = tokenizer.backend_tokenizer
+    backend, pad_id = _plain_backend(source.folder) or _backend_of(load_tokenizer(source))
     backend.no_padding()
     backend.enable_truncation(source.max_tokens)
     if source.lowercase:
@@ -42,7 +38,31 @@ def prepare_tokenizer(source: Source, path: Path) -> Prepared:
         own = [backend.normalizer] if backend.normalizer is not None else []
         backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
     path.write_text(backend.to_str(pretty=False), encoding="utf-8")
-    return Prepared(path, int(tokenizer.pad_token_id or 0))
+    return Prepared(path, pad_id)
+
+
+def _plain_backend(folder: Path) -> tuple[Any, int] | None:
+    """The tokenizer and its padding id straight from the files; None where transformers has a say in it."""
+    file, config = folder / "tokenizer.json", folder / "tokenizer_config.json"
+    if not file.is_file() or not config.is_file():
+        return None
+    said = json.loads(config.read_text(encoding="utf-8"))
+    kind = str(said.get("tokenizer_class", "")).removesuffix("Fast").removesuffix("Tokenizer")
+    padding = said.get("pad_token")
+    padding = padding.get("content") if isinstance(padding, dict) else padding
+    if kind not in _PLAIN or not isinstance(padding, str):
+        return None
+    from tokenizers import Tokenizer
+
+    try:
+        backend = Tokenizer.from_file(str(file))
+    except Exception:  # noqa: BLE001 - whatever it is, transformers says it better
+        return None
+    return backend, int(backend.token_to_id(padding) or 0)
+
+
+def _backend_of(tokenizer: Any) -> tuple[Any, int]:
+    return tokenizer.backend_tokenizer, int(tokenizer.pad_token_id or 0)
 
 
 def load_tokenizer(source: Source) -> Any:

@@ -19,13 +19,15 @@ _FLOAT_TEXT = 24
 _FUNCTIONS = {
     "press_open": 2,
     "press_start": 4,
+    "press_stop": 1,
+    "press_close": 1,
     "press_work": 1,
     "press_dimensions": 1,
     "press_max_tokens": 1,
     "press_per_token": 1,
     "press_has_tokenizer": 1,
     "press_tokenize": 5,
-    "press_run": 6,
+    "press_run": 7,
     "press_json": 3,
 }
 
@@ -47,9 +49,10 @@ class Session:
         self._model = functions["press_open"](path.encode(), self._error)
         if not self._model:
             raise LoadError(f"{path}: {self._reason()}")
-        self._session = functions["press_start"](self._model, threads, None, self._error)
-        if not self._session:
+        self.handle = functions["press_start"](self._model, threads, None, self._error)
+        if not self.handle:
             raise LoadError(f"{path}: {self._reason()}")
+        self._functions = functions
         self._run = functions["press_run"]
         self._json = functions["press_json"]
         self._tokenize = functions["press_tokenize"]
@@ -59,7 +62,7 @@ class Session:
         self._ids = (Int32 * self._room)()
         for _ in range(threads - 1):
             # The engine starts no threads of its own: it borrows ours, which sleep in C.
-            start_new_thread(functions["press_work"], (self._session,))
+            start_new_thread(functions["press_work"], (self.handle,))
 
     def encode(self, texts: list[str]) -> list[tuple[list[int], bool]]:
         """Token ids of each text, and whether it was cut to the model's length."""
@@ -70,7 +73,8 @@ class Session:
             encoded.append((self._ids[: min(count, self._room)], count > self._room))
         return encoded
 
-    def run(self, batch: list[list[int]]) -> "Output":
+    def run(self, batch: list[list[int]], types: "list[list[int]] | None" = None) -> "Output":
+        """`types` says, for texts of two parts, which part each token belongs to."""
         starts = [0]
         flat: list[int] = []
         for ids in batch:
@@ -79,9 +83,15 @@ class Session:
         answers = len(flat) if self._per_token else len(batch)
         floats = (Float * (answers * self._dimensions))()
         ids_in, starts_in = (Int32 * len(flat))(*flat), (Int32 * len(starts))(*starts)
-        if not self._run(self._session, ids_in, starts_in, len(batch), floats, self._error):
+        types_in = None if types is None else b"".join(map(bytes, types))
+        if not self._run(self.handle, ids_in, types_in, starts_in, len(batch), floats, self._error):
             raise EngineError(self._reason())
         return Output(floats, starts if self._per_token else range(len(batch) + 1), self._dimensions, self._json)
+
+    def close(self) -> None:
+        """Give everything back; a sandbox never does."""
+        self._functions["press_stop"](self.handle)
+        self._functions["press_close"](self._model)
 
     def _reason(self) -> str:
         return bytes(self._error).split(b"\0", 1)[0].decode(errors="replace")

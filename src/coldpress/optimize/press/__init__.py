@@ -7,9 +7,16 @@ from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import Source
 from coldpress.optimize import Candidate
 from coldpress.optimize.press.albert import lower_albert
-from coldpress.optimize.press.bert import lower_bert
+from coldpress.optimize.press.bert import lower_bert, lower_electra
+from coldpress.optimize.press.calibrate import Calibration
 from coldpress.optimize.press.distilbert import lower_distilbert
+from coldpress.optimize.press.file import PressFile
+from coldpress.optimize.press.heads import attach_head
+from coldpress.optimize.press.modernbert import lower_modernbert
+from coldpress.optimize.press.mpnet import lower_mpnet
+from coldpress.optimize.press.quantize import quantize
 from coldpress.optimize.press.roberta import lower_roberta
+from coldpress.optimize.press.weights import Weights
 from coldpress.optimize.press.wordpiece import compile_wordpiece
 from coldpress.optimize.tokenizer import prepare_tokenizer
 
@@ -18,7 +25,9 @@ FAMILIES = {
     "bert": lower_bert,
     "camembert": lower_roberta,
     "distilbert": lower_distilbert,
-    "electra": lower_bert,
+    "electra": lower_electra,
+    "modernbert": lower_modernbert,
+    "mpnet": lower_mpnet,
     "roberta": lower_roberta,
     "xlm-roberta": lower_roberta,
 }
@@ -27,12 +36,13 @@ BATCH_TOKENS = 1024
 
 def press(source: Source, work: Path, say: Callable[[str], None]) -> Candidate:
     """Write `source` as a press file; what cannot be lowered says why."""
-    family = FAMILIES.get(source.architecture)
-    if family is None:
-        raise UnsupportedModel(f"the press engine knows {', '.join(FAMILIES)}, not {source.architecture!r}")
     tokenizer = prepare_tokenizer(source, work / "tokenizer.json")
-    say(f"lowering {source.architecture} to int8, a scale per channel")
-    file = family(source)
+    say(f"lowering {source.architecture}")
+    file = lower(source)
+    say(f"{source.architecture} to int8, a scale per channel")
+    calibration = Calibration(file, tokenizer.calibration(), work)
+    quantize(file, calibration)
+    calibration.close()
     carried: str | None = tokenizer.path.name
     files = [work / "model.press"]
     try:
@@ -43,7 +53,7 @@ def press(source: Source, work: Path, say: Callable[[str], None]) -> Candidate:
         files.append(tokenizer.path)
         say(f"{source.architecture} in int8; {reason}")
     file.write(files[0])
-    rewrites = ["linear-int8:per-channel", "embedding-rows-int8"]
+    rewrites = ["linear-int8:per-channel", "balanced-norms", "rounded-by-answers", "embedding-rows-int8"]
     return Candidate(
         engine="press",
         precision="int8",
@@ -54,3 +64,14 @@ def press(source: Source, work: Path, say: Callable[[str], None]) -> Candidate:
         batch_tokens=BATCH_TOKENS,
         settings={},
     )
+
+
+def lower(source: Source) -> PressFile:
+    """The whole model in floats, head and all: exact, and slow."""
+    family = FAMILIES.get(source.architecture)
+    if family is None:
+        raise UnsupportedModel(f"the press engine knows {', '.join(FAMILIES)}, not {source.architecture!r}")
+    weights = Weights(source.folder)
+    encoder = family(source, weights)
+    attach_head(source, weights, encoder)
+    return encoder.file

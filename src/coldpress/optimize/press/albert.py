@@ -1,12 +1,12 @@
 """ALBERT: one layer, used again and again, over narrow embeddings."""
 
-from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import Source
-from coldpress.optimize.press.bert import bert_shape
-from coldpress.optimize.press.file import PressFile
+from coldpress.optimize.press.bert import DEFAULTS, bert_shape
+from coldpress.optimize.press.layers import Encoder, refuse
 from coldpress.optimize.press.post_norm import Names, lower_post_norm
-from coldpress.optimize.press.weights import Weights, full_config
+from coldpress.optimize.press.weights import Weights, read_config
 
+LARGE = {"hidden_size": 4096, "num_attention_heads": 64, "intermediate_size": 16384, "hidden_act": "gelu_new"}
 NAMES = Names(
     layer="encoder.albert_layer_groups.0.albert_layers.0",
     query="attention.query",
@@ -21,8 +21,8 @@ NAMES = Names(
 )
 
 
-def lower_albert(source: Source) -> PressFile:
-    config = full_config(source.folder)
-    if config.get("num_hidden_groups") != 1 or config.get("inner_group_num") != 1:
-        raise UnsupportedModel(f"the press engine cannot run {source.origin}: it has several groups of layers")
-    return lower_post_norm(source, Weights(source.folder), bert_shape(source, config), NAMES)
+def lower_albert(source: Source, weights: Weights) -> Encoder:
+    config = read_config(source.folder, DEFAULTS | LARGE)
+    groups = config.get("num_hidden_groups", 1) != 1 or config.get("inner_group_num", 1) != 1
+    refuse(source.origin, {"it has several groups of layers": groups})
+    return lower_post_norm(source, weights, bert_shape(source, config), NAMES)

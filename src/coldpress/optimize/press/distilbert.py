@@ -1,11 +1,11 @@
 """DistilBERT: BERT with other names, and no token types."""
 
-from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import Source
-from coldpress.optimize.press.file import PressFile
+from coldpress.optimize.press.layers import Encoder
 from coldpress.optimize.press.post_norm import Names, Shape, lower_post_norm
-from coldpress.optimize.press.weights import Weights, full_config
+from coldpress.optimize.press.weights import Weights, read_config
 
+DEFAULTS = {"dim": 768, "hidden_dim": 3072, "n_heads": 12, "n_layers": 6, "activation": "gelu"}
 NAMES = Names(
     layer="transformer.layer.{}",
     query="attention.q_lin",
@@ -20,10 +20,8 @@ NAMES = Names(
 )
 
 
-def lower_distilbert(source: Source) -> PressFile:
-    config = full_config(source.folder)
-    if not isinstance(config.get("dim"), int):
-        raise UnsupportedModel(f"the press engine cannot run {source.origin}: its config has no dim")
+def lower_distilbert(source: Source, weights: Weights) -> Encoder:
+    config = read_config(source.folder, DEFAULTS)
     shape = Shape(
         width=config["dim"],
         inner=config["hidden_dim"],
@@ -32,4 +30,4 @@ def lower_distilbert(source: Source) -> PressFile:
         activation=config["activation"],
         epsilon=1e-12,  # not in its config: the family has one
     )
-    return lower_post_norm(source, Weights(source.folder), shape, NAMES)
+    return lower_post_norm(source, weights, shape, NAMES)

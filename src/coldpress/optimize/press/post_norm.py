@@ -1,35 +1,21 @@
 """Encoders built like BERT: a norm after each sum. What differs between families is names and details."""
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
-from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import Source
-from coldpress.optimize.press.file import (
-    ATTEND,
-    EMBED,
-    NORM,
-    NORMALIZE,
-    POOL,
-    POOLS,
-    Floats,
-    Op,
-    PressFile,
-    linear,
-    rows,
+from coldpress.optimize.press.file import ATTEND, EMBED, Floats, Op, PressFile, linear
+from coldpress.optimize.press.layers import (
+    ACTIVATIONS,
+    Encoder,
+    damp_queries,
+    named_linear,
+    norm,
+    refuse,
+    refuse_sizes,
 )
 from coldpress.optimize.press.weights import Weights
-
-_HIDDEN, _QKV, _CONTEXT, _SUM, _INNER, _NARROW = range(6)
-ACTIVATIONS = {
-    "gelu": "gelu",
-    "relu": "relu",
-    "silu": "silu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-}
 
 
 @dataclass(frozen=True)
@@ -63,15 +49,28 @@ class Names:
     widen: str | None = None
 
 
-def lower_post_norm(source: Source, weights: Weights, shape: Shape, names: Names) -> PressFile:
-    _check(source, shape)
-    table = weights["embeddings.word_embeddings.weight"]
-    words, scales = rows(table)
+@dataclass(frozen=True)
+class Buffers:
+    hidden: int
+    qkv: int
+    context: int
+    sum: int
+    inner: int
+
+
+def lower_post_norm(
+    source: Source, weights: Weights, shape: Shape, names: Names, distances: Floats | None = None
+) -> Encoder:
+    """`distances` holds, per head, what attention adds to a score by how far the key is from the query."""
+    refuse_sizes(source.origin, shape.width, shape.inner, shape.heads, shape.activation)
+    words = weights["embeddings.word_embeddings.weight"]
     positions = weights["embeddings.position_embeddings.weight"]
-    narrow = table.shape[1]
-    widened = narrow != shape.width
-    first = _NARROW if widened else _HIDDEN
-    ops = [
+    types = weights[names.types] if names.types else None
+    narrow = words.shape[1]
+    file = PressFile(source.max_tokens, vocabulary=len(words))
+    buffers = Buffers(*map(file.buffer, (shape.width, 3 * shape.width, shape.width, shape.width, shape.inner)))
+    first = buffers.hidden if narrow == shape.width else file.buffer(narrow)
+    file.ops = [
         Op(
             EMBED,
             target=first,
@@ -79,78 +78,53 @@ def lower_post_norm(source: Source, weights: Weights, shape: Shape, names: Names
             positions=len(positions),
             first_position=shape.first_position,
             padding=shape.padding,
-            tensors=[words, scales, positions, weights[names.types][0] if names.types else None],
+            types=0 if types is None else len(types),
+            tensors=[words, None, positions, types],
         ),
-        _norm(weights, "embeddings.LayerNorm", narrow, first, shape.epsilon),
+        norm(weights, "embeddings.LayerNorm", first, first, shape.epsilon),
     ]
-    if widened:
-        if narrow % 16 or names.widen is None:
-            raise UnsupportedModel(
-                f"the press engine cannot run {source.origin}: embeddings of {narrow} do not fit"
-            )
-        ops.append(_linear(weights, names.widen, source=_NARROW, target=_HIDDEN))
+    if first != buffers.hidden:
+        odd = narrow % 16 or names.widen is None
+        refuse(source.origin, {f"embeddings of {narrow} do not fit": odd})
+        file.ops.append(named_linear(weights, str(names.widen), source=first, target=buffers.hidden))
     made: dict[str, list[Op]] = {}
     for number in range(shape.layers):
         name = names.layer.format(number)
         if name not in made:  # families that share their layers have one name for all
-            made[name] = _layer(weights, name, names, shape)
-        ops += made[name]
-    ops.append(
-        Op(
-            POOL,
-            activation=POOLS[source.pooling[0] if source.pooling else "none"],
-            source=_HIDDEN,
-            inputs=shape.width,
-        )
-    )
-    if source.normalize:
-        ops.append(Op(NORMALIZE))
-    widths = [shape.width, 3 * shape.width, shape.width, shape.width, shape.inner, narrow if widened else 0]
-    return PressFile(shape.width, source.max_tokens, len(words), widths, ops)
+            made[name] = _layer(weights, name, names, shape, buffers, distances)
+        file.ops += made[name]
+    return Encoder(file, buffers.hidden, shape.width)
 
 
-def _check(source: Source, shape: Shape) -> None:
-    size = shape.width // shape.heads
-    reasons = {
-        f"its sizes ({shape.width}, {shape.inner}, {size} per head) are not multiples of 16": shape.width % 16
-        or shape.inner % 16
-        or shape.width % shape.heads
-        or size % 16,
-        f"its activation is {shape.activation!r}": shape.activation not in ACTIVATIONS,
-        "it pools in several ways at once": len(source.pooling) > 1,
-    }
-    for reason, applies in reasons.items():
-        if applies:
-            raise UnsupportedModel(f"the press engine cannot run {source.origin}: {reason}")
-
-
-def _layer(weights: Weights, name: str, names: Names, shape: Shape) -> list[Op]:
+def _layer(
+    weights: Weights, name: str, names: Names, shape: Shape, buffers: Buffers, distances: Floats | None
+) -> list[Op]:
     parts = [f"{name}.{part}" for part in (names.query, names.key, names.value)]
     qkv = np.concatenate([weights[f"{part}.weight"] for part in parts])
     bias = np.concatenate([weights[f"{part}.bias"] for part in parts])
-    attend = linear(qkv, bias, source=_HIDDEN, target=_QKV)
-    # Scores are divided by √size: folded into the queries, where it costs nothing.
-    damping = np.float32(1 / np.sqrt(shape.width / shape.heads))
-    _, scales, biases, _ = cast("list[Floats]", attend.tensors)
-    scales[: shape.width] *= damping
-    biases[: shape.width] *= damping
+    damp_queries(qkv, bias, shape.heads)
+    activation = ACTIVATIONS[shape.activation]
+    attend = Op(
+        ATTEND,
+        source=buffers.qkv,
+        target=buffers.context,
+        outputs=shape.width,
+        heads=shape.heads,
+        positions=0 if distances is None else distances.shape[1] // 2,
+        tensors=[distances],
+    )
     return [
+        linear(qkv, bias, source=buffers.hidden, target=buffers.qkv),
         attend,
-        Op(ATTEND, source=_QKV, target=_CONTEXT, outputs=shape.width, heads=shape.heads),
-        _linear(weights, f"{name}.{names.out}", source=_CONTEXT, target=_SUM, residual=_HIDDEN),
-        _norm(weights, f"{name}.{names.out_norm}", shape.width, _SUM, shape.epsilon),
-        _linear(
-            weights, f"{name}.{names.up}", source=_SUM, target=_INNER, activation=ACTIVATIONS[shape.activation]
+        named_linear(
+            weights, f"{name}.{names.out}", source=buffers.context, target=buffers.sum, residual=buffers.hidden
         ),
-        _linear(weights, f"{name}.{names.down}", source=_INNER, target=_HIDDEN, residual=_SUM),
-        _norm(weights, f"{name}.{names.down_norm}", shape.width, _HIDDEN, shape.epsilon),
+        norm(weights, f"{name}.{names.out_norm}", buffers.sum, buffers.sum, shape.epsilon),
+        named_linear(
+            weights, f"{name}.{names.up}", source=buffers.sum, target=buffers.inner, activation=activation
+        ),
+        named_linear(
+            weights, f"{name}.{names.down}", source=buffers.inner, target=buffers.hidden, residual=buffers.sum
+        ),
+        norm(weights, f"{name}.{names.down_norm}", buffers.hidden, buffers.hidden, shape.epsilon),
     ]
-
-
-def _linear(weights: Weights, name: str, **places: int | str) -> Op:
-    return linear(weights[f"{name}.weight"], weights.optional(f"{name}.bias"), **places)  # type: ignore[arg-type]  # passed on as given
-
-
-def _norm(weights: Weights, name: str, width: int, target: int, epsilon: float) -> Op:
-    tensors = [weights[f"{name}.weight"], weights[f"{name}.bias"]]
-    return Op(NORM, target=target, outputs=width, epsilon=epsilon, tensors=[*tensors])

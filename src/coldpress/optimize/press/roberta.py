@@ -1,16 +1,20 @@
 """RoBERTa, XLM-R and CamemBERT: BERT whose positions begin after the padding token's."""
 
 from dataclasses import replace
+from typing import Any
 
 from coldpress.intake.source import Source
-from coldpress.optimize.press.bert import bert_shape
-from coldpress.optimize.press.file import PressFile
-from coldpress.optimize.press.post_norm import Names, lower_post_norm
-from coldpress.optimize.press.weights import Weights, full_config
+from coldpress.optimize.press.bert import DEFAULTS, bert_shape
+from coldpress.optimize.press.layers import Encoder
+from coldpress.optimize.press.post_norm import Names, Shape, lower_post_norm
+from coldpress.optimize.press.weights import Weights, read_config
 
 
-def lower_roberta(source: Source) -> PressFile:
-    config = full_config(source.folder)
+def lower_roberta(source: Source, weights: Weights) -> Encoder:
+    config = read_config(source.folder, DEFAULTS | {"pad_token_id": 1})
+    return lower_post_norm(source, weights, roberta_shape(source, config), Names(layer="encoder.layer.{}"))
+
+
+def roberta_shape(source: Source, config: dict[str, Any]) -> Shape:
     padding = int(config["pad_token_id"])
-    shape = replace(bert_shape(source, config), first_position=padding + 1, padding=padding)
-    return lower_post_norm(source, Weights(source.folder), shape, Names(layer="encoder.layer.{}"))
+    return replace(bert_shape(source, config), first_position=padding + 1, padding=padding)

@@ -1,5 +1,6 @@
-"""A folder's safetensors and its whole config, by name."""
+"""A folder's safetensors and its config, by name."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from coldpress.errors import UnsupportedModel
 from coldpress.optimize.press.file import Floats
 
 # Heads save the encoder below a name of its own.
-_PREFIXES = ("", "bert.", "distilbert.", "roberta.", "electra.", "albert.")
+_PREFIXES = ("", "bert.", "distilbert.", "roberta.", "electra.", "albert.", "mpnet.", "model.")
 _OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 
 
@@ -26,6 +27,12 @@ class Weights:
                 raise UnsupportedModel(f"safetensors cannot open {path}: {error}") from None
 
     def __getitem__(self, name: str) -> Floats:
+        found = self.optional(name)
+        if found is None:
+            raise UnsupportedModel(f"the weights have no tensor called {name}")
+        return found
+
+    def optional(self, name: str) -> Floats | None:
         names = [name]
         for new, old in _OLD_NAMES.items():
             if name.endswith(new):
@@ -35,20 +42,10 @@ class Weights:
                 if f"{prefix}{candidate}" in self._tensors:
                     values: Floats = self._tensors[f"{prefix}{candidate}"].astype(np.float32)
                     return values
-        raise UnsupportedModel(f"the weights have no tensor called {name}")
-
-    def optional(self, name: str) -> Floats | None:
-        return self[name] if any(f"{prefix}{name}" in self._tensors for prefix in _PREFIXES) else None
+        return None
 
 
-def full_config(folder: Path) -> dict[str, Any]:
-    """The config with every default that its family has: files on disk leave them out."""
-    from transformers import AutoConfig
-
-    try:
-        config: dict[str, Any] = AutoConfig.from_pretrained(
-            folder, trust_remote_code=False, local_files_only=True
-        ).to_dict()
-    except (OSError, ValueError, KeyError) as error:
-        raise UnsupportedModel(f"transformers cannot read {folder / 'config.json'}: {error}") from None
-    return config
+def read_config(folder: Path, defaults: dict[str, Any]) -> dict[str, Any]:
+    """The folder's config over its family's defaults: files on disk leave them out."""
+    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return defaults | config

@@ -1,0 +1,74 @@
+"""What each layer reads when the model runs on sample texts: the engine itself looks, in floats."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coldpress.optimize.press.file import FLOAT_LINEAR, Floats, Op, PressFile
+from coldpress.package.libraries import host_architecture, press_library
+from coldpress_runtime.engines.press import LIBRARY, Engine
+from coldpress_runtime.native import open_library, symbol
+
+MOST_BYTES = 400_000_000
+_THOUSANDTHS = 100
+
+
+class Calibration:
+    """A float model opened by the engine, in the folder `work`, and the token ids of sample texts."""
+
+    def __init__(self, file: PressFile, texts: list[list[int]], work: Path) -> None:
+        self._file = file
+        self._texts = texts
+        self._tokens = sum(map(len, texts))
+        (work / LIBRARY).write_bytes(press_library(host_architecture()))
+        file.write(work / "float.press")
+        threads = os.cpu_count() or 1
+        self._session = Engine((str(work),)).open(str(work), {"model": "float.press"}, threads)
+        library = open_library(str(work / LIBRARY))
+        self._observe = symbol(library, "press_observe", 2)
+        self._round = symbol(library, "press_round", 7)
+
+    def inputs(self, layers: list[Op]) -> Iterator[tuple[Op, Floats]]:
+        """Each of `layers` with the rows that it reads, as many layers at a time as memory allows."""
+        uses: dict[int, list[int]] = {}
+        for at, op in enumerate(self._file.ops):
+            if op.kind == FLOAT_LINEAR:
+                uses.setdefault(id(op), []).append(at)
+        waiting = list(layers)
+        while waiting:
+            some: list[Op] = []
+            size = 0
+            while waiting and (not some or size <= MOST_BYTES):
+                some.append(waiting.pop(0))
+                size += 4 * self._tokens * some[-1].inputs * len(uses[id(some[-1])])
+            rows = {at: np.empty((self._tokens, op.inputs), np.float32) for op in some for at in uses[id(op)]}
+            self._look(rows)
+            for op in some:
+                yield op, np.concatenate([rows.pop(at) for at in uses[id(op)]])
+
+    def _look(self, rows: dict[int, Floats]) -> None:
+        places = np.zeros(len(self._file.ops), np.uint64)
+        for at, array in rows.items():
+            places[at] = array.ctypes.data
+        self._observe(self._session.handle, places.ctypes.data)
+        self._session.run(self._texts)
+        self._observe(self._session.handle, None)
+
+    def round(self, inputs: Floats, weights: Floats) -> NDArray[np.int8] | None:
+        """`weights` (inputs × outputs), rounded so that the layer's answers move least; None if that fails."""
+        rounded = np.empty(weights.shape, np.int8)
+        done = self._round(
+            inputs.ctypes.data,
+            *inputs.shape,
+            weights.shape[1],
+            _THOUSANDTHS,
+            weights.ctypes.data,
+            rounded.ctypes.data,
+        )
+        return rounded if done else None
+
+    def close(self) -> None:
+        self._session.close()
