@@ -12,7 +12,11 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-COMMON = ["model", "run", "pool", "json", "choose", "round", "wordpiece", "kernels_portable"]
+COMMON = [
+    *("model", "run", "pool", "json", "choose", "round", "kernels_portable"),
+    *("tokenizer", "added", "compose", "wordpiece", "bpe"),
+    *("normalize", "canonical", "charsmap", "unigram"),
+]
 KERNELS = {
     "x86_64": {
         "kernels_avx2": ["-mavx2", "-mfma"],

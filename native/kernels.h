@@ -75,14 +75,13 @@ struct press_kernels {
     void (*normalize)(float *x, uint32_t count);
 };
 
-enum { PRESS_QUERY_ROWS = 4 };
+enum { PRESS_QUERY_ROWS = 6 };
 
 static inline uint32_t press_round_up(uint32_t count, uint32_t step) { return (count + step - 1) / step * step; }
 
-/* Keys turned on their side, and the scores of a few queries. */
+/* Keys turned on their side, values side by side, and the scores of a few queries. */
 static inline uint32_t press_attention_scratch(uint32_t tokens, uint32_t size) {
-    uint32_t padded = press_round_up(tokens, PRESS_LANES);
-    return size * padded + PRESS_QUERY_ROWS * padded;
+    return (2 * size + PRESS_QUERY_ROWS) * press_round_up(tokens, PRESS_LANES);
 }
 
 extern const struct press_kernels press_portable;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BYTE_SHIFT = 128, TILE_ROWS = 3, TILE_PANELS = 1, SCORE_VECTORS = 1, OUT_VECTORS = 1 };
+enum { BYTE_SHIFT = 128, TILE_ROWS = 3, TILE_PANELS = 1, WIDE = 1 };
 
 /* Twelve accumulators: four per row, each with two partial sums for four columns. */
 #define TILE(ROWS)                                                                                             \

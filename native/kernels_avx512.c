@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BYTE_SHIFT = 0, TILE_ROWS = 6, TILE_PANELS = 4, SCORE_VECTORS = 4, OUT_VECTORS = 2 };
+enum { BYTE_SHIFT = 0, TILE_ROWS = 6, TILE_PANELS = 4, WIDE = 4 };
 
 /* ROWS × PANELS accumulators, at most 24 of the 32 registers: four loads and six broadcasts for 24 products. */
 #define TILE(ROWS, PANELS)                                                                                     \

@@ -4,7 +4,7 @@
  *   BYTE_SHIFT                what is taken off quantized bytes so that they fit the products: 128 or 0
  *   TILE_ROWS, TILE_PANELS    the largest tile that `tile` computes
  *   tile(…)                   integer products of a few rows and panels
- *   SCORE_VECTORS, OUT_VECTORS  how many vectors of an attention row stay in registers
+ *   WIDE                      how many vectors of each of PRESS_QUERY_ROWS rows stay in registers
  */
 #include "kernels.h"
 
@@ -12,9 +12,9 @@
 
 #define ROUND_MAGIC 12582912.0f /* 1.5·2²³: adding and taking it off again rounds to the nearest even */
 
-/* eˣ for −87 ≤ x ≤ 87, to 1e-7 of itself. */
-static inline V v_exp(V x) {
-    x = v_min(v_max(x, v_set(-87.0f)), v_set(87.0f));
+/* eˣ for x ≤ 87, to 1e-7 of itself; what is below −87 counts as that. */
+static inline V v_exp_below(V x) {
+    x = v_max(x, v_set(-87.0f));
     V t = v_fma(x, v_set(1.44269504f), v_set(ROUND_MAGIC));
     V n = v_sub(t, v_set(ROUND_MAGIC));
     V r = v_fma(n, v_set(-0.693359375f), x);
@@ -27,6 +27,8 @@ static inline V v_exp(V x) {
     p = v_fma(p, r, v_set(1.0f));
     return v_mul(p, v_pow2(t));
 }
+
+static inline V v_exp(V x) { return v_exp_below(v_min(x, v_set(87.0f))); }
 
 /* x · (1 + erf(x/√2)) / 2, to 3e-5. The second factor is 1/2 + x·P(x²), fitted over |x| ≤ 4.4, where it ends at 1. */
 static inline V v_gelu(V x) {
@@ -142,80 +144,72 @@ static void layer_norm(const float *x, float *y, uint32_t count, const float *ga
     }
 }
 
-/* scores[r][key] = Σ q[r][d] · turned[d][key], summed in the order of d. */
-static inline void scores_of(const float *q, uint32_t stride, uint32_t rows, const float *turned, uint32_t turned_stride,
-                             uint32_t keys, uint32_t size, float *scores) {
-    for (uint32_t key = 0; key < keys;) {
-        uint32_t vectors = (keys - key) / PRESS_LANES >= SCORE_VECTORS ? SCORE_VECTORS : 1;
-        V acc[PRESS_QUERY_ROWS][SCORE_VECTORS];
-        for (int r = 0; r < PRESS_QUERY_ROWS; r++)
-            for (int c = 0; c < SCORE_VECTORS; c++) acc[r][c] = v_set(0.0f);
-#define ROWS_TIMES(VECTORS)                                                              \
-    for (uint32_t d = 0; d < size; d++)                                                  \
-        for (int c = 0; c < VECTORS; c++) {                                              \
-            V k = v_load(turned + (size_t)d * turned_stride + key + (uint32_t)c * PRESS_LANES); \
-            for (int r = 0; r < PRESS_QUERY_ROWS; r++)                                   \
-                acc[r][c] = v_fma(v_set(q[(r < (int)rows ? r : 0) * (size_t)stride + d]), k, acc[r][c]); \
-        }
-        if (vectors == SCORE_VECTORS) {
-            ROWS_TIMES(SCORE_VECTORS)
-        } else {
-            ROWS_TIMES(1)
-        }
-        for (uint32_t r = 0; r < rows; r++)
-            for (uint32_t c = 0; c < vectors; c++) v_store(scores + r * keys + key + c * PRESS_LANES, acc[r][c]);
-        key += vectors * PRESS_LANES;
+enum { HALF = WIDE > 1 ? WIDE / 2 : 1 };
+#define EACH(i, count) _Pragma("GCC unroll 8") for (int i = 0; i < count; i++)
+
+static const float ONES[PRESS_QUERY_ROWS] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
+
+/* out[r][column] = factors[r] · Σ x[r][i] · w[i][column], summed in the order of i, for at most PRESS_QUERY_ROWS rows. */
+static inline void few_rows(const float *x, uint32_t stride, uint32_t rows, const float *w, uint32_t w_stride, uint32_t columns,
+                            uint32_t inputs, const float *factors, float *out, uint32_t out_stride) {
+    const float *row[PRESS_QUERY_ROWS];
+    for (uint32_t r = 0; r < PRESS_QUERY_ROWS; r++) row[r] = x + (size_t)(r < rows ? r : 0) * stride;
+    for (uint32_t column = 0; column < columns;) {
+        uint32_t left = (columns - column) / PRESS_LANES;
+#define TIMES(VECTORS)                                                                                                    \
+    {                                                                                                                     \
+        V acc[PRESS_QUERY_ROWS][VECTORS];                                                                                 \
+        EACH(r, PRESS_QUERY_ROWS) EACH(c, VECTORS) acc[r][c] = v_set(0.0f);                                               \
+        for (uint32_t i = 0; i < inputs; i++)                                                                             \
+            EACH(c, VECTORS) {                                                                                            \
+                V v = v_load(w + (size_t)i * w_stride + column + (uint32_t)c * PRESS_LANES);                              \
+                EACH(r, PRESS_QUERY_ROWS) acc[r][c] = v_fma(v_set(row[r][i]), v, acc[r][c]);                              \
+            }                                                                                                             \
+        EACH(r, PRESS_QUERY_ROWS) if (r < (int)rows) {                                                                    \
+            float *to = out + (size_t)r * out_stride + column;                                                            \
+            EACH(c, VECTORS) v_store(to + (uint32_t)c * PRESS_LANES, v_mul(acc[r][c], v_set(factors[r])));                \
+        }                                                                                                                 \
+        column += VECTORS * PRESS_LANES;                                                                                  \
+    }
+        if (left >= WIDE) TIMES(WIDE)
+        else if (left >= HALF) TIMES(HALF)
+        else TIMES(1)
     }
 }
 
-/* Turns the scores of keys `first` to `last` into e^(score − largest), all others into zero; returns 1 / their sum. */
+/* Turns the scores of keys `first` to `last` into e^(score − largest), all others into next to nothing; returns 1 / their sum. */
 static inline float soften(float *scores, uint32_t first, uint32_t last, uint32_t padded) {
-    for (uint32_t i = 0; i < first; i++) scores[i] = scores[first];
-    for (uint32_t i = last; i < padded; i++) scores[i] = scores[first];
+    for (uint32_t i = 0; i < first; i++) scores[i] = -3e38f;
+    for (uint32_t i = last; i < padded; i++) scores[i] = -3e38f;
     V peak = v_load(scores);
     for (uint32_t i = PRESS_LANES; i < padded; i += PRESS_LANES) peak = v_max(peak, v_load(scores + i));
     V largest = v_set(v_largest(peak)), sum = v_set(0.0f);
-    for (uint32_t i = 0; i < padded; i += PRESS_LANES) v_store(scores + i, v_exp(v_sub(v_load(scores + i), largest)));
-    for (uint32_t i = 0; i < first; i++) scores[i] = 0.0f;
-    for (uint32_t i = last; i < padded; i++) scores[i] = 0.0f;
-    for (uint32_t i = 0; i < padded; i += PRESS_LANES) sum = v_add(sum, v_load(scores + i));
+    for (uint32_t i = 0; i < padded; i += PRESS_LANES) {
+        V e = v_exp_below(v_sub(v_load(scores + i), largest));
+        v_store(scores + i, e);
+        sum = v_add(sum, e);
+    }
     return 1.0f / v_total(sum);
 }
 
-/* out[r] = factor[r] · Σ p[r][key] · v[key], summed in the order of keys. */
-static inline void mix(const float *p, uint32_t padded, const float *v, uint32_t stride, uint32_t tokens, uint32_t rows,
-                       uint32_t size, const float *factors, float *out, uint32_t out_stride) {
-    for (uint32_t d = 0; d < size;) {
-        uint32_t vectors = (size - d) / PRESS_LANES >= OUT_VECTORS ? OUT_VECTORS : 1;
-        V acc[PRESS_QUERY_ROWS][OUT_VECTORS];
-        for (int r = 0; r < PRESS_QUERY_ROWS; r++)
-            for (int c = 0; c < OUT_VECTORS; c++) acc[r][c] = v_set(0.0f);
-#define MIX_TIMES(VECTORS)                                                                        \
-    for (uint32_t key = 0; key < tokens; key++)                                                   \
-        for (int c = 0; c < VECTORS; c++) {                                                       \
-            V x = v_load(v + (size_t)key * stride + d + (uint32_t)c * PRESS_LANES);               \
-            for (int r = 0; r < PRESS_QUERY_ROWS; r++) acc[r][c] = v_fma(v_set(p[r * padded + key]), x, acc[r][c]); \
+/* Keys on their side and values side by side: rows as far apart as they come fall into few sets of the nearest cache. */
+static inline void gather(const struct press_attention *a, uint32_t padded, float *turned, float *values) {
+    for (uint32_t start = 0; start < padded; start += PRESS_LANES) {
+        uint32_t count = a->tokens - start < PRESS_LANES ? a->tokens - start : PRESS_LANES;
+        for (uint32_t d = 0; d < a->size; d++) {
+            float *row = turned + (size_t)d * padded + start;
+            for (uint32_t key = 0; key < count; key++) row[key] = a->k[(size_t)(start + key) * a->stride + d];
+            for (uint32_t key = count; key < PRESS_LANES; key++) row[key] = 0.0f;
         }
-        if (vectors == OUT_VECTORS) {
-            MIX_TIMES(OUT_VECTORS)
-        } else {
-            MIX_TIMES(1)
-        }
-        for (uint32_t r = 0; r < rows; r++)
-            for (uint32_t c = 0; c < vectors; c++)
-                v_store(out + (size_t)r * out_stride + d + c * PRESS_LANES, v_mul(acc[r][c], v_set(factors[r])));
-        d += vectors * PRESS_LANES;
+        for (uint32_t key = start; key < start + count; key++)
+            memcpy(values + (size_t)key * a->size, a->v + (size_t)key * a->stride, sizeof(float) * a->size);
     }
 }
 
 static void attention(const struct press_attention *a) {
     uint32_t padded = press_round_up(a->tokens, PRESS_LANES), size = a->size;
-    float *turned = a->scratch, *scores = a->scratch + (size_t)size * padded;
-    for (uint32_t d = 0; d < size; d++) {
-        float *row = turned + (size_t)d * padded;
-        for (uint32_t key = 0; key < a->tokens; key++) row[key] = a->k[(size_t)key * a->stride + d];
-        for (uint32_t key = a->tokens; key < padded; key++) row[key] = 0.0f;
-    }
+    float *turned = a->scratch, *values = turned + (size_t)size * padded, *scores = values + (size_t)size * padded;
+    gather(a, padded, turned, values);
     memset(scores, 0, sizeof(float) * PRESS_QUERY_ROWS * padded);
     uint32_t reach = a->window && a->window < a->tokens ? a->window : a->tokens;
     for (uint32_t row = 0; row < a->tokens; row += PRESS_QUERY_ROWS) {
@@ -225,7 +219,7 @@ static void attention(const struct press_attention *a) {
         uint32_t high = row + rows + reach < a->tokens ? row + rows + reach : a->tokens;
         uint32_t span = press_round_up(high - low, PRESS_LANES);
         float factors[PRESS_QUERY_ROWS];
-        scores_of(a->q + (size_t)row * a->stride, a->stride, rows, turned + low, padded, span, size, scores);
+        few_rows(a->q + (size_t)row * a->stride, a->stride, rows, turned + low, padded, span, size, ONES, scores, span);
         for (uint32_t r = 0; r < rows; r++) {
             uint32_t here = row + r, first = here > reach ? here - reach : 0;
             uint32_t last = here + reach + 1 < a->tokens ? here + reach + 1 : a->tokens;
@@ -234,8 +228,8 @@ static void attention(const struct press_attention *a) {
                     scores[r * span + key - low] = scores[r * span + key - low] + a->bias[(int32_t)key - (int32_t)here];
             factors[r] = soften(scores + r * span, first - low, last - low, span);
         }
-        mix(scores, span, a->v + (size_t)low * a->stride, a->stride, high - low, rows, size, factors,
-            a->out + (size_t)row * a->out_stride, a->out_stride);
+        few_rows(scores, span, rows, values + (size_t)low * size, size, size, high - low, factors,
+                 a->out + (size_t)row * a->out_stride, a->out_stride);
     }
 }
 
@@ -243,7 +237,8 @@ static void multiply(const float *x, uint32_t stride, uint32_t rows, const float
                      uint32_t inputs, float *out) {
     for (uint32_t row = 0; row < rows; row += PRESS_QUERY_ROWS) {
         uint32_t many = rows - row < PRESS_QUERY_ROWS ? rows - row : PRESS_QUERY_ROWS;
-        scores_of(x + (size_t)row * stride, stride, many, w, w_stride, columns, inputs, out + (size_t)row * columns);
+        few_rows(x + (size_t)row * stride, stride, many, w, w_stride, columns, inputs, ONES,
+                 out + (size_t)row * columns, columns);
     }
 }
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BYTE_SHIFT = 128, TILE_ROWS = 4, TILE_PANELS = 1, SCORE_VECTORS = 1, OUT_VECTORS = 1 };
+enum { BYTE_SHIFT = 128, TILE_ROWS = 4, TILE_PANELS = 1, WIDE = 1 };
 
 #define STEP(LANE)                                                                            \
     for (int c = 0; c < 4; c++) {                                                             \

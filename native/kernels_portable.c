@@ -4,7 +4,7 @@
 
 #include "lanes_portable.h"
 
-enum { BYTE_SHIFT = 128, TILE_ROWS = 1, TILE_PANELS = 1, SCORE_VECTORS = 1, OUT_VECTORS = 1 };
+enum { BYTE_SHIFT = 128, TILE_ROWS = 1, TILE_PANELS = 1, WIDE = 1 };
 
 static inline void tile(const int8_t *w, uint32_t inputs, uint32_t panels, const uint8_t *q, uint32_t rows, int32_t *acc) {
     (void)panels, (void)rows;

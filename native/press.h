@@ -25,8 +25,11 @@ size_t press_max_tokens(const struct press_model *model);
 size_t press_per_token(const struct press_model *model);
 
 /* Token ids of a UTF-8 text, framed as the model wants it and cut to `room`; the model must carry a tokenizer.
- * Returns how many there would be without the cut: any number past `room` when there are more. */
-size_t press_tokenize(const struct press_model *model, const char *text, size_t size, int32_t *ids, uint32_t room);
+ * `spans` is null, or gets two numbers per token: the code points of the text that it stands for, from and to.
+ * Returns how many there would be without the cut: any number past `room` when there are more; SIZE_MAX when
+ * there was not enough memory. */
+size_t press_tokenize(const struct press_model *model, const char *text, size_t size, int32_t *ids, int32_t *spans,
+                      uint32_t room);
 size_t press_has_tokenizer(const struct press_model *model);
 
 /* A session that computes with `threads` threads: the caller's, and `threads` − 1 that call press_work.

@@ -20,7 +20,7 @@
 static inline int32_t *fuzz_tokenize(const struct press_model *model, const void *text, size_t size, uint32_t room,
                                      size_t *count) {
     int32_t *ids = malloc(sizeof *ids * room);
-    *count = press_tokenize(model, text, size, ids, room);
+    *count = press_tokenize(model, text, size, ids, 0, room);
     return ids;
 }
 

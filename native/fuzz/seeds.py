@@ -1,22 +1,19 @@
 """Seeds for the fuzzers: tiny models as press files, and texts of many scripts.
 
-What a fuzzer changes should matter. So models are narrow, most carry no tokenizer, and one carries a tokenizer
-that knows few characters: tables for all of Unicode would be nine tenths of the file.
+What a fuzzer changes should matter. So models are narrow, and most carry no tokenizer: tables for all of Unicode
+would be nine tenths of the file.
 """
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from coldpress.intake import Options, find
 from coldpress.optimize.press import lower
 from coldpress.optimize.press.calibrate import Calibration
 from coldpress.optimize.press.file import PressFile
 from coldpress.optimize.press.quantize import quantize
-from coldpress.optimize.press.wordpiece import SEQUENCE, compile_wordpiece
+from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
 
@@ -48,8 +45,6 @@ MODELS: list[tuple[str, dict[str, Any], str]] = [
     ("MPNet", {"num_hidden_layers": 1}, "cls"),
     ("ModernBert", {"local_attention": 4, "bos_token_id": 2, "eos_token_id": 3} | MODERN, "mean_sqrt_len_tokens"),
 ]
-#: pages of 256 characters that the small tokenizer knows: Latin, marks, punctuation, ideographs, Hangul
-KNOWN = [0x00, 0x01, 0x03, 0x20, 0x4E, 0xAC]
 
 
 def make(folder: Path) -> Path:
@@ -62,9 +57,8 @@ def make(folder: Path) -> Path:
         file, said = _lower(folder / "models" / str(at), family, settings, pooling)
         file.write(loader / f"{at}.press")
         if not tokenizer:
-            tokenizer = file.tokenizer = compile_wordpiece(said)
+            tokenizer = file.tokenizer = compile_tokenizer(said)
             file.write(folder / "whole.press")
-            file.tokenizer = _few_characters(tokenizer)
             file.write(loader / "tokenizer.press")
     for at, text in enumerate(builtin_texts("coldpress.verify", "samples/texts.jsonl")):
         (texts / str(at)).write_bytes(text.encode()[:200])
@@ -88,36 +82,3 @@ def _lower(folder: Path, family: str, settings: dict[str, Any], pooling: str) ->
         if family != "ModernBert":  # one stays in floats
             quantize(file, Calibration(file, prepared.calibration(), folder))
         return file, prepared.path.read_text(encoding="utf-8")
-
-
-def _few_characters(tokenizer: bytes) -> bytes:
-    """The tables with few pages of characters; all others share the first."""
-    header = np.frombuffer(tokenizer, np.uint32, 20).copy()
-    pages_at, entries_at, sequences_at, rest_at = map(int, header[8:12])
-    pages = np.frombuffer(tokenizer, np.uint16, 0x1100, pages_at)
-    entries = (
-        np.frombuffer(tokenizer, np.uint32, int(header[16]), entries_at).reshape(-1, 256)[pages[KNOWN]].copy()
-    )
-    known = np.frombuffer(tokenizer, np.uint32, int(header[17]), sequences_at)
-    sequences: list[int] = []
-    for at in np.ndindex(entries.shape):
-        if int(entries[at]) & SEQUENCE:
-            old = int(entries[at]) & (SEQUENCE - 1)
-            entries[at] = int(entries[at]) - old + len(sequences)
-            sequences += known[old : old + 1 + known[old]].tolist()
-    few = np.zeros(0x1100, np.uint16)
-    few[KNOWN] = range(len(KNOWN))
-    parts: list[NDArray[Any]] = [few, entries, np.array(sequences, np.uint32)]
-    places = []
-    body = b""
-    for part in parts:
-        places.append(80 + len(body))
-        body += part.tobytes() + bytes(-part.nbytes % 64)
-    moved = rest_at - 80 - len(body)
-    header[8:11] = places
-    header[11:15] -= np.uint32(moved)
-    header[16:18] = entries.size, len(sequences)
-    data = bytearray(header.tobytes() + body + tokenizer[rest_at:])
-    added = np.frombuffer(data, np.uint32, 4 * int(header[7]), int(header[14])).reshape(-1, 4)
-    added[:, 1] -= np.uint32(moved)  # where its text lies
-    return bytes(data)

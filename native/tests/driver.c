@@ -28,7 +28,7 @@ int main(int count, char **arguments) {
     pthread_t lent[64];
     for (uint32_t i = 1; i < threads; i++) pthread_create(lent + i, 0, lend, session);
     size_t room = press_max_tokens(model), width = press_dimensions(model);
-    int32_t *ids = malloc(sizeof *ids * room * most);
+    int32_t *ids = malloc(sizeof *ids * room * most), *spans = malloc(2 * sizeof *spans * room);
     uint32_t *starts = calloc(most + 1, sizeof *starts), length;
     int more = 1, failed = 0;
     while (more && !failed) {
@@ -36,7 +36,8 @@ int main(int count, char **arguments) {
         while (texts < most && (more = fread(&length, 4, 1, stdin) == 1)) {
             char *text = malloc(length + 1);
             if (fread(text, 1, length, stdin) != length) return 5;
-            size_t tokens = press_tokenize(model, text, length, ids + starts[texts], (uint32_t)room);
+            size_t tokens = press_tokenize(model, text, length, ids + starts[texts], 0, (uint32_t)room);
+            if (press_tokenize(model, text, length, ids + starts[texts], spans, (uint32_t)room) != tokens) return 7;
             starts[texts + 1] = starts[texts] + (uint32_t)(tokens < room ? tokens : room);
             texts++;
             free(text);
@@ -48,7 +49,7 @@ int main(int count, char **arguments) {
         else failed = fprintf(stderr, "failed: %s\n", error);
         free(out);
     }
-    free(ids), free(starts);
+    free(ids), free(spans), free(starts);
     press_stop(session);
     for (uint32_t i = 1; i < threads; i++) pthread_join(lent[i], 0);
     press_close(model);

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import Source
 
-__all__ = ["ENGINES", "PRECISIONS", "Candidate", "optimize"]
+__all__ = ["ENGINES", "PRECISIONS", "Candidate", "engines_for", "optimize"]
 
 PRECISIONS = ("fp32", "fp16", "int8")
 ENGINES = ("auto", "press", "onnxruntime")
@@ -31,17 +30,19 @@ class Candidate:
     settings: dict[str, Any]
 
 
+def engines_for(engine: str, precision: str) -> tuple[str, ...]:
+    """Which engines to try, the best first. Press computes in int8 only."""
+    if engine == "auto":
+        return ("press", "onnxruntime") if precision == "int8" else ("onnxruntime",)
+    return (engine,)
+
+
 def optimize(source: Source, precision: str, engine: str, work: Path, say: Callable[[str], None]) -> Candidate:
-    """Make `source` ready for an engine, with files in the folder `work`. `auto` takes press where it can."""
-    if engine == "press" or (engine == "auto" and precision == "int8"):
+    """Make `source` ready for one engine, with files in the folder `work`; what it cannot run says why."""
+    if engine == "press":
         from coldpress.optimize.press import press
 
-        try:
-            return press(source, work, say)
-        except UnsupportedModel as reason:
-            if engine == "press":
-                raise
-            say(f"not press: {reason}")
+        return press(source, work, say)
     from coldpress.optimize.graphs import graph
 
     return graph(source, precision, work, say)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 LIBRARY = "libpress.so"
 _ERROR_SIZE = 256
 _FLOAT_TEXT = 24
+_NO_MEMORY = 2**64 - 1
 
 #: The functions that are called, and how many arguments each takes.
 _FUNCTIONS = {
@@ -26,7 +27,7 @@ _FUNCTIONS = {
     "press_max_tokens": 1,
     "press_per_token": 1,
     "press_has_tokenizer": 1,
-    "press_tokenize": 5,
+    "press_tokenize": 6,
     "press_run": 7,
     "press_json": 3,
 }
@@ -67,12 +68,25 @@ class Session:
 
     def encode(self, texts: list[str]) -> list[tuple[list[int], bool]]:
         """Token ids of each text, and whether it was cut to the model's length."""
+        return [(self._ids[:kept], cut) for kept, cut in map(self._tokens, texts)]
+
+    def encode_spans(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, int]], bool]]:
+        """As `encode`, and for each token the characters of the text that it stands for: from, to."""
+        spans = (Int32 * (2 * self._room))()
         encoded = []
         for text in texts:
-            data = text.encode()
-            count = self._tokenize(self._model, data, len(data), self._ids, self._room)
-            encoded.append((self._ids[: min(count, self._room)], count > self._room))
+            kept, cut = self._tokens(text, spans)
+            pairs = zip(spans[: 2 * kept : 2], spans[1 : 2 * kept : 2], strict=True)
+            encoded.append((self._ids[:kept], [*pairs], cut))
         return encoded
+
+    def _tokens(self, text: str, spans: "Array[Int32] | None" = None) -> tuple[int, bool]:
+        """Tokens of a text into our arrays: how many, and whether there would have been more."""
+        data = text.encode()
+        count = self._tokenize(self._model, data, len(data), self._ids, spans, self._room) or 0
+        if count == _NO_MEMORY:
+            raise EngineError(f"not enough memory to tokenize a text of {len(data)} bytes")
+        return min(count, self._room), count > self._room
 
     def run(self, batch: list[list[int]], types: "list[list[int]] | None" = None) -> "Output":
         """`types` says, for texts of two parts, which part each token belongs to."""

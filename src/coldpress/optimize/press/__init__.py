@@ -16,8 +16,8 @@ from coldpress.optimize.press.modernbert import lower_modernbert
 from coldpress.optimize.press.mpnet import lower_mpnet
 from coldpress.optimize.press.quantize import quantize
 from coldpress.optimize.press.roberta import lower_roberta
+from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.press.weights import Weights
-from coldpress.optimize.press.wordpiece import compile_wordpiece
 from coldpress.optimize.tokenizer import prepare_tokenizer
 
 FAMILIES = {
@@ -46,7 +46,7 @@ def press(source: Source, work: Path, say: Callable[[str], None]) -> Candidate:
     carried: str | None = tokenizer.path.name
     files = [work / "model.press"]
     try:
-        file.tokenizer = compile_wordpiece(tokenizer.path.read_text(encoding="utf-8"))
+        file.tokenizer = compile_tokenizer(tokenizer.path.read_text(encoding="utf-8"))
         carried = None
         say(f"{source.architecture} in int8, its tokenizer compiled")
     except UnsupportedModel as reason:
