@@ -12,7 +12,7 @@ trace.mark("interpreter")
 
 from coldpress_runtime import settings  # noqa: E402 - the interpreter's own time ends above
 from coldpress_runtime.function import Function  # noqa: E402
-from coldpress_runtime.runtime_api import Lost, RuntimeApi  # noqa: E402
+from coldpress_runtime.runtime_api import Invocation, Lost, RuntimeApi  # noqa: E402
 
 trace.mark("imports")
 
@@ -35,16 +35,17 @@ def main(root: str) -> int:
     try:
         while True:
             invocation = api.next()
-            _serve(api, function, invocation.request_id, invocation.body)
+            _serve(api, function, invocation)
             trace.report()
     except Lost as lost:
         sys.stderr.write(f"{lost}\n")
         return 1
 
 
-def _serve(api: RuntimeApi, function: Function, request_id: str, body: bytes) -> None:
+def _serve(api: RuntimeApi, function: Function, invocation: Invocation) -> None:
+    request_id = invocation.request_id
     try:
-        answer = function.answer(body)
+        answer = function.answer(invocation.take())
     except Exception as trouble:
         _log("a request failed", request_id, trouble)
         api.fail(request_id, _kind(trouble), str(trouble) or "the function failed; its log says more")

@@ -48,8 +48,9 @@ class Function:
             event = loads(data)
         except BadRequest as error:
             return _refusal(error)
+        del data
         trace.mark("request")
-        return self.handle(event)
+        return self._handle(event)
 
     def call(self, event: object) -> object:
         """Answer an event with a value, for callers that turn it into JSON themselves."""
@@ -57,6 +58,10 @@ class Function:
 
     def handle(self, event: object) -> str:
         """Answer an event that was parsed already, as JSON."""
+        return self._handle(dict(event) if isinstance(event, dict) else event)
+
+    def _handle(self, event: object) -> str:
+        """Answer an event that nobody else looks at: what was read is dropped, for it may weigh megabytes."""
         source = http_source(event)
         if source is None:
             return self._direct(event)
@@ -67,6 +72,7 @@ class Function:
             request = source.decode(event)
         except BadRequest as error:
             return source.encode(http.Reply(error.status, http.error_body(error)), event)
+        event["body"] = None
         text = source.encode(http.answer(self, request, source.LIMIT), event)
         if len(text) > source.LIMIT:  # quotes and backslashes grew when the answer was wrapped
             refusal = _too_large(len(text), source.LIMIT)

@@ -8,6 +8,8 @@ from posix import environ, sched_getaffinity
 from coldpress_runtime.faults import LoadError
 
 MB_PER_VCPU = 1769
+#: Half a vCPU. From here on a second thread ends short requests sooner; with less it spends the quota and waits.
+MB_FOR_THREADS = 880
 
 LIBRARY_LAYER = "/opt/coldpress/lib"
 
@@ -25,14 +27,17 @@ def choice(name: str, *allowed: str) -> str:
 
 
 def threads() -> int:
-    """How many threads to compute with: as many as the vCPUs that the memory size buys."""
+    """How many threads to compute with: as many as the CPUs that Lambda shows, from half a vCPU on.
+
+    It shows two of them to small functions too, and only counts what they do together: docs/decisions/0006.
+    """
     asked = variable("COLDPRESS_THREADS")
     if asked:
         if not asked.isdecimal() or not 1 <= int(asked) <= 64:
             raise LoadError(f"COLDPRESS_THREADS is {asked!r}; it must be a number from 1 to 64")
         return int(asked)
     memory = variable("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
-    if not memory.isdecimal():
+    if not memory.isdecimal() or int(memory) < MB_FOR_THREADS:
         return 1
-    bought = -(-int(memory) // MB_PER_VCPU)
-    return max(1, min(bought, len(sched_getaffinity(0))))
+    shown = max(2, -(-int(memory) // MB_PER_VCPU))
+    return min(shown, len(sched_getaffinity(0)))

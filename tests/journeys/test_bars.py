@@ -75,21 +75,16 @@ def test_ten_thousand_requests_leave_no_trace(either: Artifact) -> None:
     events = [json.dumps({"text": f"request number {at} " + "and more " * (at % 9)}).encode() for at in range(40)]
     right: dict[bytes, bytes] = {}
     with Sandbox(either.function_folder) as sandbox:
-        settled = 0
+        settled = 0.0
         for at in range(10_000):
             event = events[at % len(events)]
             answer = sandbox.invoke(event)
             assert answer.ok
             assert right.setdefault(event, answer.body) == answer.body
             if at == 999:
-                settled = resident_kb(sandbox.pid)
-        grown = resident_kb(sandbox.pid) - settled
-    assert grown <= 2048
-
-
-def resident_kb(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
+                settled = sandbox.memory_mb("VmRSS")
+        grown = sandbox.memory_mb("VmRSS") - settled
+    assert grown <= 2
 
 
 def memory_cgroup(limit: int) -> Path | None:

@@ -112,7 +112,7 @@ class Sandbox:
             duration_ms=(outcome.done - outcome.taken) * 1000,
             done=outcome.done,
             init_ms=self._init_ms if first else None,
-            peak_mb=self._peak_mb(),
+            peak_mb=self.memory_mb("VmHWM"),
         )
 
     def _wait(self, seconds: float, what: str, kind: type[_Told]) -> _Told:
@@ -134,12 +134,13 @@ class Sandbox:
             if time.monotonic() > deadline:
                 raise FunctionError(f"{what} took longer than {seconds:g} s; allow more with --timeout")
 
-    def _peak_mb(self) -> float:
+    def memory_mb(self, field: str) -> float:
+        """A size that Linux gives of the process: VmRSS now, VmHWM its highest, RssAnon, RssFile."""
         try:
             status = Path(f"/proc/{self.pid}/status").read_text()
         except OSError:
             return 0.0
-        return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+        return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(f"{field}:"))
 
     def _environment(self) -> dict[str, str]:
         return {

@@ -4,7 +4,7 @@ from _thread import start_new_thread
 
 from coldpress_runtime.faults import EngineError, LoadError
 from coldpress_runtime.libraries import find_library
-from coldpress_runtime.native import Char, Float, Int32, open_library, symbol
+from coldpress_runtime.native import Char, Float, Int32, byref, open_library, symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Session:
         self._per_token: bool = bool(functions["press_per_token"](self._model))
         self._room: int = functions["press_max_tokens"](self._model)
         self._ids = (Int32 * self._room)()
+        self._flat, self._starts = (Int32 * 1)(), (Int32 * 2)()
         for _ in range(threads - 1):
             # The engine starts no threads of its own: it borrows ours, which sleep in C.
             start_new_thread(functions["press_work"], (self.handle,))
@@ -95,10 +96,11 @@ class Session:
             flat += ids
             starts.append(len(flat))
         answers = len(flat) if self._per_token else len(batch)
-        floats = (Float * (answers * self._dimensions))()
-        ids_in, starts_in = (Int32 * len(flat))(*flat), (Int32 * len(starts))(*starts)
+        floats = bytearray(4 * answers * self._dimensions)
+        self._flat, self._starts = _filled(self._flat, flat), _filled(self._starts, starts)
         types_in = None if types is None else b"".join(map(bytes, types))
-        if not self._run(self.handle, ids_in, types_in, starts_in, len(batch), floats, self._error):
+        out = byref(Float.from_buffer(floats))
+        if not self._run(self.handle, self._flat, types_in, self._starts, len(batch), out, self._error):
             raise EngineError(self._reason())
         return Output(floats, starts if self._per_token else range(len(batch) + 1), self._dimensions, self._json)
 
@@ -111,10 +113,17 @@ class Session:
         return bytes(self._error).split(b"\0", 1)[0].decode(errors="replace")
 
 
+def _filled(array: "Array[Int32]", values: list[int]) -> "Array[Int32]":
+    """`values` in `array`, or in a larger one. An array of just their length would be of a type of its own, and
+    making a type for every length costs more than the copy, and memory until the collector comes by."""
+    if len(values) > len(array):
+        array = (Int32 * (1 << len(values).bit_length()))()
+    array[: len(values)] = values  # type: ignore[assignment]  # it takes any integers
+    return array
+
+
 class Output:
-    def __init__(
-        self, floats: "Array[Float]", starts: "list[int] | range", dimensions: int, json: "CFuncPtr"
-    ) -> None:
+    def __init__(self, floats: bytearray, starts: "list[int] | range", dimensions: int, json: "CFuncPtr") -> None:
         self._floats = floats
         self._starts = starts
         self._dimensions = dimensions
@@ -128,13 +137,13 @@ class Output:
         count = stop - start
         if self._text is None or len(self._text) < _FLOAT_TEXT * count + 2:
             self._text = (Char * (_FLOAT_TEXT * count + 2))()
-        size = self._json((Float * count).from_buffer(self._floats, 4 * start), count, self._text)
+        size = self._json(byref(Float.from_buffer(self._floats, 4 * start)), count, self._text)
         if not size:
             raise EngineError("the model answered with a value that is not a finite number")
         return bytes(self._text)[:size].decode("ascii")
 
     def raw(self, start: int, stop: int) -> bytes:
-        return bytes((Float * (stop - start)).from_buffer(self._floats, 4 * start))
+        return bytes(memoryview(self._floats)[4 * start : 4 * stop])
 
     def close(self) -> None:
         """Nothing to give back: the floats are Python's own."""
