@@ -29,7 +29,7 @@ def choice(name: str, *allowed: str) -> str:
 def threads() -> int:
     """How many threads to compute with: as many as the CPUs that Lambda shows, from half a vCPU on.
 
-    It shows two of them to small functions too, and only counts what they do together: docs/decisions/0006.
+    It shows two of them to small functions too, and only counts what they do together: docs/decisions/0007.
     """
     asked = variable("COLDPRESS_THREADS")
     if asked:
