@@ -35,6 +35,7 @@ bench: $(VENV)/ready-dev $(RIE)
 	$(PIP) install -q -c constraints.txt -r bench-requirements.txt
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/warm.py
+	$(BIN)/python benchmarks/tokenizers_exact.py
 	$(BIN)/python benchmarks/publish.py
 	$(BIN)/coldpress demo --picture docs/demo.svg
 

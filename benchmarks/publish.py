@@ -89,7 +89,20 @@ def warm_figures(warm: dict[str, Any]) -> str:
         f"(the last one: 64 mixed texts). Two threads are {speedup} × as fast as one at the two larger shapes. "
         f"Measured on {warm['machine']['cpu']}, medians of {warm['rounds']} alternating rounds.",
     ]
+    if warm.get("floor"):
+        lines += ["", floor_figures(warm["floor"])]
     return "\n".join(lines)
+
+
+def floor_figures(floor: dict[str, Any]) -> str:
+    least = ", ".join(f"{value:.1f}" for value in floor["floor_ms"].values())
+    times = ", ".join(f"{value:.2f}" for value in floor["press_over_floor"].values())
+    billions, millions = floor["int8_gmac_per_second"], floor["products_per_token"] / 1e6
+    return (
+        f"This core does {billions:.0f} billion int8 products a second and no more; a token needs {millions:.1f} "
+        f"million of them in the model's layers: {least} ms at these shapes. Press, with everything else that a "
+        f"model does, takes {times} × that."
+    )
 
 
 def classic(result: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """Warm latency on one core: press beside every engine that runs the same model.
 
 Two tables. Tokens in, floats out: the engines alone, at shapes of (texts, tokens). Text in, JSON out:
-what a request costs inside a function. One run, contestants alternating, medians.
+what a request costs inside a function. One run, contestants alternating, medians; a turn begins with a call
+that is not timed, for on Lambda no other model stands in the cache. Beside them the arithmetic floor: the
+time that the layers' int8 products alone would take, were the core never to do anything else.
 
     make bench        (or: python benchmarks/warm.py --rounds 15)
 """
@@ -9,6 +11,8 @@ what a request costs inside a function. One run, contestants alternating, median
 import argparse
 import json
 import os
+import subprocess
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -23,6 +27,7 @@ from rich.table import Table
 
 import coldpress
 from coldpress.manifest import cpu_name
+from coldpress.optimize.press.file import linear_shapes
 from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
 from coldpress_runtime.function import Function
@@ -31,6 +36,7 @@ from peers import Embed, demo_source, ours, peers
 
 RESULT = Path(__file__).parent / "results" / "warm.json"
 SHAPES = ((1, 16), (1, 128), (8, 64), (32, 128))
+CALLS = 3  # timed in a turn
 PRESS = "coldpress press"
 GRAPH = "coldpress onnxruntime"
 
@@ -60,9 +66,37 @@ def main() -> None:
         "text_ms": text,
         "text_press_over_best_peer": over_best(text),
         "two_threads_speedup": two_threads,
+        "floor": floor(press, tokens),
     }
     arguments.result.write_text(json.dumps(result, indent=1) + "\n")
     show(result)
+
+
+def floor(press: coldpress.Artifact, tokens_ms: dict[str, dict[str, float]]) -> dict[str, Any] | None:
+    """The least that int8 products can take on this core, and how often press takes that; None without VNNI."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "peak"
+        source = Path(__file__).parent / "peak.c"
+        compiled = subprocess.run(["gcc", "-O3", "-mavx512vnni", source, "-o", program], check=False)
+        ran = (
+            subprocess.run([program], capture_output=True, text=True, check=False)
+            if not compiled.returncode
+            else None
+        )
+    if ran is None or ran.returncode:
+        return None
+    billions = float(ran.stdout)
+    model = next((press.function_folder / "models").glob("*/model.press"))
+    products = sum(inputs * outputs for inputs, outputs in linear_shapes(model))
+    floors = {
+        f"({texts}, {tokens})": round(texts * tokens * products / billions / 1e6, 3) for texts, tokens in SHAPES
+    }
+    return {
+        "int8_gmac_per_second": billions,
+        "products_per_token": products,
+        "floor_ms": floors,
+        "press_over_floor": {shape: round(tokens_ms[shape][PRESS] / least, 2) for shape, least in floors.items()},
+    }
 
 
 def inputs(texts: int, tokens: int) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -121,9 +155,11 @@ def alternate(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, f
         run()
     for _ in range(rounds):
         for name, run in runs.items():
-            began = time.perf_counter()
             run()
-            times[name].append((time.perf_counter() - began) * 1000)
+            for _ in range(CALLS):
+                began = time.perf_counter()
+                run()
+                times[name].append((time.perf_counter() - began) * 1000)
     return {name: round(median(took), 3) for name, took in times.items()}
 
 

@@ -13,7 +13,8 @@ static int within(const struct press_tokenizer *t, int part, uint32_t point) {
 }
 
 /* Whether the code point that ends before `at` is in a table; `*before` is where it begins. */
-static int ends_within(const struct press_tokenizer *t, int part, const uint8_t *begin, const uint8_t *at, const uint8_t **before) {
+static int ends_within(const struct press_tokenizer *t, int part, const uint8_t *begin, const uint8_t *at,
+                       const uint8_t **before) {
     const uint8_t *p = at;
     do p--;
     while (p > begin && (*p & 0xC0) == 0x80);
@@ -22,7 +23,8 @@ static int ends_within(const struct press_tokenizer *t, int part, const uint8_t 
 }
 
 /* An added token's span may leave out the white space that it took in. */
-static void put_added(struct press_text *s, const struct press_normal *normal, uint32_t id, const uint8_t *at, const uint8_t *end) {
+static void put_added(struct press_text *s, const struct press_normal *normal, uint32_t id, const uint8_t *at,
+                      const uint8_t *end) {
     uint32_t start = 0, stop = 0, leading = 0, trailing = 0;
     if (s->spans) {
         press_origin(s, normal, at, end, &start, &stop);
@@ -34,7 +36,8 @@ static void put_added(struct press_text *s, const struct press_normal *normal, u
 }
 
 /* The longest added token that begins at `at`, or null; `*stop` is where it ends. */
-static const struct press_added *longest(const struct press_tokenizer *t, const uint32_t *first, const uint8_t *at, const uint8_t *end, const uint8_t **stop) {
+static const struct press_added *longest(const struct press_tokenizer *t, const uint32_t *first, const uint8_t *at,
+                                         const uint8_t *end, const uint8_t **stop) {
     uint32_t node = first[*at++];
     if (!node) return 0;
     const struct press_node *nodes = press_part(t, PART_NODES);
@@ -86,7 +89,8 @@ const char *press_wrong_added(const struct press_tokenizer *t) {
     const struct press_node *nodes = press_part(t, PART_NODES);
     const struct press_edge *edges = press_part(t, PART_EDGES);
     uint32_t added_count = t->parts[PART_ADDED].count * 4 / sizeof *added;
-    uint32_t node_count = t->parts[PART_NODES].count * 4 / sizeof *nodes, edge_count = t->parts[PART_EDGES].count * 4 / sizeof *edges;
+    uint32_t node_count = t->parts[PART_NODES].count * 4 / sizeof *nodes;
+    uint32_t edge_count = t->parts[PART_EDGES].count * 4 / sizeof *edges;
     for (uint32_t i = 0; i < added_count; i++)
         if (added[i].id >= t->vocabulary) return "tokenizer: an impossible added token";
     for (int first = PART_FIRST; first <= PART_FIRST_NORMALIZED; first++) {

@@ -64,7 +64,8 @@ static uint8_t byte_of(const struct word *w, uint32_t index) { return index < w-
 static void put(const struct word *w, uint32_t id, uint32_t from, uint32_t to) {
     uint32_t start = 0, stop = 0, leading = 0, trailing = 0;
     if (w->s->spans) {
-        const uint8_t *at = w->at + (from > w->prefix ? from - w->prefix : 0), *end = w->at + (to > w->prefix ? to - w->prefix : 1);
+        const uint8_t *at = w->at + (from > w->prefix ? from - w->prefix : 0);
+        const uint8_t *end = w->at + (to > w->prefix ? to - w->prefix : 1);
         press_origin(w->s, w->normal, at, end, &start, &stop);
         while (from + leading < to && byte_of(w, from + leading) == ' ') leading++;
         while (from + trailing < to && byte_of(w, to - 1 - trailing) == ' ') trailing++;

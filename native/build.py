@@ -14,8 +14,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 COMMON = [
     *("model", "run", "pool", "json", "choose", "round", "kernels_portable"),
-    *("tokenizer", "added", "compose", "wordpiece", "bpe"),
-    *("normalize", "canonical", "charsmap", "unigram"),
+    *("tokenizer", "added", "normalize", "wordpiece", "bpe"),
+    *("steps", "canonical", "charsmap", "unigram"),
 ]
 KERNELS = {
     "x86_64": {

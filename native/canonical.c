@@ -2,7 +2,7 @@
  *
  * What a character is made of, which marks come first and which two make one stands in the table.
  */
-#include "normalize.h"
+#include "steps.h"
 
 enum { SECOND = 1 << 24 }; /* of an entry: it may be the second of two that make one */
 

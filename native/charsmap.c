@@ -2,7 +2,7 @@
  *
  * How a character joins its neighbours stands in the table; here are only the rules by which clusters are made.
  */
-#include "normalize.h"
+#include "steps.h"
 
 enum { CLUSTER_BYTES = 6 };
 

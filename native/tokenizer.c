@@ -11,7 +11,8 @@ uint32_t press_index(struct press_text *s, const uint8_t *at) {
     return s->index;
 }
 
-void press_put_trimmed(struct press_text *s, uint32_t id, uint32_t start, uint32_t end, uint32_t leading, uint32_t trailing) {
+void press_put_trimmed(struct press_text *s, uint32_t id, uint32_t start, uint32_t end, uint32_t leading,
+                       uint32_t trailing) {
     if (s->t->flags & TRIM_SPACES) {
         /* A single space at the beginning may have been put there by the tokenizer. */
         int first = s->count == s->t->parts[PART_BEFORE].count || start == 0;
@@ -22,7 +23,8 @@ void press_put_trimmed(struct press_text *s, uint32_t id, uint32_t start, uint32
     press_put(s, id, start, end);
 }
 
-void press_origin(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end, uint32_t *start, uint32_t *stop) {
+void press_origin(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end,
+                  uint32_t *start, uint32_t *stop) {
     if (normal->origins) {
         *start = normal->origins[at - normal->at], *stop = normal->origins[end - 1 - normal->at] + 1;
         return;
@@ -41,7 +43,8 @@ static void put_frame(struct press_text *s, int part) {
     for (uint32_t i = 0; i < s->t->parts[part].count; i++) press_put(s, ids[i], 0, 0);
 }
 
-size_t press_tokenize(const struct press_model *model, const char *text, size_t size, int32_t *ids, int32_t *spans, uint32_t room) {
+size_t press_tokenize(const struct press_model *model, const char *text, size_t size, int32_t *ids, int32_t *spans,
+                      uint32_t room) {
     const struct press_tokenizer *t = (const struct press_tokenizer *)(model->base + model->header->tokenizer);
     const uint8_t *at = (const uint8_t *)text;
     const struct press_normal whole = {.at = at, .end = at + size};
@@ -71,7 +74,8 @@ static const char *wrong_tables(const struct press_tokenizer *t) {
         if (!(entries[i] & ENTRY_SEQUENCE)) {
             if (value >= PRESS_CODE_POINTS) return "tokenizer: an impossible code point";
         } else {
-            if (value >= sequence_count || sequences[value] >= sequence_count - value) return "tokenizer: a sequence is cut off";
+            if (value >= sequence_count || sequences[value] >= sequence_count - value)
+                return "tokenizer: a sequence is cut off";
             if (sequences[value] > LONGEST_SEQUENCE) return "tokenizer: a sequence is too long";
             for (uint32_t k = 1; k <= sequences[value]; k++)
                 if (sequences[value + k] >= PRESS_CODE_POINTS) return "tokenizer: an impossible code point";
@@ -88,7 +92,8 @@ static const char *wrong_tables(const struct press_tokenizer *t) {
     if (used >= slot_count) return "tokenizer: no free slot"; /* a search for what is not there ends at one */
     if (t->parts[PART_OFFSETS].count != t->vocabulary + 1) return "tokenizer: not all pieces are there";
     for (uint32_t i = 0; i < t->vocabulary; i++)
-        if (offsets[i] >= offsets[i + 1] || offsets[i + 1] > t->parts[PART_BYTES].count) return "tokenizer: an impossible piece";
+        if (offsets[i] >= offsets[i + 1] || offsets[i + 1] > t->parts[PART_BYTES].count)
+            return "tokenizer: an impossible piece";
     return 0;
 }
 
@@ -99,7 +104,8 @@ const char *press_wrong_tokenizer(const uint8_t *base, uint64_t size) {
     if (!t->vocabulary || t->vocabulary >= 1 << PRESS_ID_BITS) return "tokenizer: an impossible vocabulary";
     for (int part = 0; part < PARTS; part++) {
         uint64_t item = part == PART_BYTES ? 1 : part == PART_PAGES ? 2 : 4;
-        if (t->parts[part].at % 4 || t->parts[part].at + t->parts[part].count * item > size) return "tokenizer: a table lies outside";
+        if (t->parts[part].at % 4 || t->parts[part].at + t->parts[part].count * item > size)
+            return "tokenizer: a table lies outside";
     }
     for (int part = PART_BEFORE; part <= PART_AFTER; part++) {
         const uint32_t *ids = press_part(t, part);

@@ -40,7 +40,7 @@ enum {
     ENTRY_SEQUENCE = 1 << 21,  /* it becomes several */
     ENTRY_REMOVED = 1 << 22,   /* it becomes nothing; a value of 1 says: before anything else happens */
     ENTRY_MARK = 1 << 23,      /* it is a mark that may trade places with other marks */
-    ENTRY_CLASS_SHIFT = 24, ENTRY_CLASS_MASK = 3, /* what the pre-tokenizer makes of it */
+    ENTRY_CLASS_SHIFT = 24, ENTRY_CLASS_MASK = 3, /* what the pre-tokenizer makes of it; the kind's own numbers */
     ENTRY_RANK_SHIFT = 26      /* of a mark: lower ranks come first */
 };
 
@@ -138,7 +138,8 @@ enum { PRESS_HASH_SEED = 2166136261u, PRESS_HASH_PRIME = 16777619u, PRESS_ID_BIT
 static inline uint32_t press_hash(uint32_t hash, uint8_t byte) { return (hash ^ byte) * PRESS_HASH_PRIME; }
 
 /* The id of a piece behind its first byte, or the vocabulary's size when there is none. The hash is of both. */
-static inline uint32_t press_find(const struct press_tokenizer *t, uint8_t first, const uint8_t *piece, uint32_t length, uint32_t hash) {
+static inline uint32_t press_find(const struct press_tokenizer *t, uint8_t first, const uint8_t *piece, uint32_t length,
+                                  uint32_t hash) {
     const uint32_t *slots = press_part(t, PART_SLOTS), *offsets = press_part(t, PART_OFFSETS);
     const uint8_t *bytes = press_part(t, PART_BYTES);
     uint32_t mask = t->parts[PART_SLOTS].count - 1;
@@ -168,7 +169,13 @@ struct press_normal {
 };
 
 /* The code points of the text that `at` … `end` stands for; at least one byte. */
-void press_origin(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end, uint32_t *start, uint32_t *stop);
+void press_origin(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end,
+                  uint32_t *start, uint32_t *stop);
+
+/* What the table makes of each code point of a stretch, marks in order. A code point of the highest class is put
+ * between spaces. */
+enum { PRESS_CLASS_SPACED = 3 };
+void press_normalize(struct press_text *s, const uint8_t *at, const uint8_t *end, struct press_normal *normal);
 
 /* NFC of a stretch, from the tables of code points and a table of pairs, `composed`: one, other, what they become. */
 void press_compose(struct press_text *s, int composed, const uint8_t *at, const uint8_t *end, struct press_normal *normal);

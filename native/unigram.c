@@ -3,7 +3,7 @@
  * The text is normalized, its spaces become a visible character, and before each of these it may be cut into
  * words.
  */
-#include "normalize.h"
+#include "steps.h"
 #include "pieces.h"
 #include "tokenizer.h"
 
@@ -211,7 +211,7 @@ static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end)
             u.text.points[u.text.count] = press_decode(&at, end);
             u.text.sources[u.text.count] = index++;
         }
-        if (press_normalize(press_part(t, PART_STEPS), t->parts[PART_STEPS].count / 3, press_part(t, PART_WORDS), &u.text, &other)) {
+        if (press_take_steps(press_part(t, PART_STEPS), t->parts[PART_STEPS].count / 3, press_part(t, PART_WORDS), &u.text, &other)) {
             if (t->parts[PART_FIRST_NORMALIZED].count) cut(&u);
             else put_text(&u, u.text.points, u.text.sources, u.text.count);
         } else press_fail(s);

@@ -1,8 +1,11 @@
-/* WordPiece with BERT's normalizer and pre-tokenizer. A text is read once, without any allocation. */
+/* WordPiece with BERT's normalizer and pre-tokenizer. A text is read once, without any allocation; only where added
+ * tokens are looked for in the normalized text is that written down first. */
 #include "tokenizer.h"
 
+#include <stdlib.h>
+
 enum { WORD_LIMIT = 256, RANKS = 64 };
-enum { CLASS_SPACE = 1, CLASS_ALONE = 2 };
+enum { CLASS_SPACE = 1, CLASS_ALONE = 2 }; /* the class above stands alone, too */
 enum { SETTING_UNKNOWN, SETTING_LONGEST_WORD, SETTING_LONGEST_PIECE };
 
 /* A code point of a word, and the one of the text that tokenizers holds it for. */
@@ -23,7 +26,7 @@ struct reader {
     const uint8_t *end;
     uint32_t base;             /* that code point */
     uint32_t marks[RANKS];     /* how many of each rank follow it */
-    int unsettled;
+    int marked, unsettled;     /* some follow; some of them are in the word */
 };
 
 #define BOTH static inline __attribute__((always_inline)) /* compiled once for ids, once for ids and spans */
@@ -106,11 +109,11 @@ BOTH void take(struct reader *r, uint32_t point, uint32_t rank, uint32_t index, 
         end_word(r, spans);
         return;
     }
-    if (class == CLASS_ALONE) end_word(r, spans);
+    if (class >= CLASS_ALONE) end_word(r, spans);
     struct character character = {point, index, rank, (uint32_t)inserted};
     if (spans) {
         if (!rank) end_run(r, spans);
-        else character.origin = r->marks[rank], r->marks[rank] += !inserted, r->unsettled = 1;
+        else character.origin = r->marks[rank], r->marks[rank] += !inserted, r->marked = r->unsettled = 1;
         if (!rank || !r->last.rank || rank >= r->last.rank) r->last = character;
     }
     if (r->length < WORD_LIMIT) {
@@ -124,7 +127,7 @@ BOTH void take(struct reader *r, uint32_t point, uint32_t rank, uint32_t index, 
         r->points[at] = point;
         if (spans) r->characters[at] = character;
     }
-    if (class == CLASS_ALONE) end_word(r, spans);
+    if (class >= CLASS_ALONE) end_word(r, spans);
 }
 
 /* The text's code point `index`, which ends before `after`. */
@@ -134,11 +137,11 @@ BOTH void normalize(struct reader *r, uint32_t point, uint32_t index, const uint
     if (spans && !rank) {
         end_run(r, spans);
         r->base = index, r->after_base = after;
-        memset(r->marks, 0, sizeof r->marks);
+        if (r->marked) memset(r->marks, 0, sizeof r->marks), r->marked = 0;
     }
     if (entry & ENTRY_REMOVED) {
         if (!rank) r->run = r->length;
-        else if (spans) r->marks[rank]++;
+        else if (spans) r->marks[rank]++, r->marked = 1;
     } else if (!(entry & ENTRY_SEQUENCE)) {
         take(r, entry & ENTRY_VALUE ? entry & ENTRY_VALUE : point, rank, index, 0, spans);
     } else {
@@ -154,7 +157,7 @@ BOTH void read_text(struct press_text *s, const uint8_t *at, const uint8_t *end,
     uint32_t index = 0;
     if (spans) {
         index = press_index(s, at);
-        r.after_base = at, r.end = end, r.base = index - 1, r.unsettled = 0, r.last = (struct character){0, 0, 0, 0};
+        r.after_base = at, r.end = end, r.base = index - 1, r.marked = r.unsettled = 0, r.last.rank = 0;
         memset(r.marks, 0, sizeof r.marks);
     }
     for (; at < end && !press_full(s); index++) {
@@ -166,14 +169,31 @@ BOTH void read_text(struct press_text *s, const uint8_t *at, const uint8_t *end,
 
 static void read_with_spans(struct press_text *s, const uint8_t *at, const uint8_t *end) { read_text(s, at, end, 1); }
 
+static void read_normalized(struct press_text *s, const struct press_normal *normal, const uint8_t *at, const uint8_t *end) {
+    struct reader r;
+    int spans = s->spans != 0;
+    r.s = s, r.length = r.run = 0, r.unsettled = 0, r.last.rank = 0;
+    while (at < end && !press_full(s)) {
+        uint32_t origin = spans ? normal->origins[at - normal->at] : 0;
+        take(&r, press_decode(&at, end), 0, origin, 0, spans);
+    }
+    end_word(&r, spans);
+}
+
 static void segment(struct press_text *s, const uint8_t *at, const uint8_t *end) {
-    if (s->spans) read_with_spans(s, at, end);
+    if (s->t->parts[PART_FIRST_NORMALIZED].count) {
+        struct press_normal normal;
+        press_normalize(s, at, end, &normal);
+        if (!press_full(s)) press_cut(s, PART_FIRST_NORMALIZED, &normal, read_normalized);
+        free(normal.memory);
+    } else if (s->spans) read_with_spans(s, at, end);
     else read_text(s, at, end, 0);
 }
 
 static const char *wrong(const struct press_tokenizer *t) {
     if (t->settings[SETTING_UNKNOWN] >= t->vocabulary) return "tokenizer: impossible ids";
-    if (t->settings[SETTING_LONGEST_WORD] >= WORD_LIMIT || !t->settings[SETTING_LONGEST_PIECE]) return "tokenizer: impossible lengths";
+    if (t->settings[SETTING_LONGEST_WORD] >= WORD_LIMIT || !t->settings[SETTING_LONGEST_PIECE])
+        return "tokenizer: impossible lengths";
     return 0;
 }
 

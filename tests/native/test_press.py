@@ -12,10 +12,15 @@ from pathlib import Path
 import build as native
 import numpy as np
 import pytest
+from families import make
 from numpy.typing import NDArray
 
 import coldpress
 from coldpress.artifact import Artifact
+from coldpress.intake import Options, find
+from coldpress.optimize.press import lower
+from coldpress.optimize.press.tokenizer import compile_tokenizer
+from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
 from tokenizer_kinds import KINDS, trained
 from tokenizers_exact import added_texts, random_texts, write_model
@@ -65,6 +70,17 @@ def tiny(tiny_folder: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
+def unrounded(minilm_folder: Path, folder: Path) -> Path:
+    """A ModernBERT in floats: the ops that the tiny model has not."""
+    make("modernbert", minilm_folder, folder / "modern")
+    with find(folder / "modern", Options(max_tokens=128)) as source:
+        file = lower(source)
+        file.tokenizer = compile_tokenizer(prepare_tokenizer(source, folder / "modern.json").path.read_text())
+    file.write(folder / "modern.press")
+    return folder / "modern.press"
+
+
+@pytest.fixture(scope="module")
 def minilm(artifact: Artifact) -> Path:
     return artifact.function_folder / "models/minilm/model.press"
 
@@ -99,12 +115,15 @@ def run(
 
 
 @pytest.mark.parametrize("kernels", ["portable", "avx2", "avx512", "neon"])
-def test_every_kernel_gives_the_same_bits(kernels: str, driver: Path, tiny: Path, minilm: Path) -> None:
+def test_every_kernel_gives_the_same_bits(
+    kernels: str, driver: Path, tiny: Path, unrounded: Path, minilm: Path
+) -> None:
     probe = subprocess.run([driver, tiny, kernels, "1", "1"], input=b"", capture_output=True, check=False)
     if probe.returncode == 4:
         pytest.skip(f"this CPU cannot run {kernels}")
     many = texts(3000)
     assert run([driver], tiny, many, kernels=kernels) == run([driver], tiny, many)
+    assert run([driver], unrounded, many[:500], kernels=kernels) == run([driver], unrounded, many[:500])
     few = texts(30 if kernels == "portable" else 240)
     assert run([driver], minilm, few, kernels=kernels) == run([driver], minilm, few)
 
@@ -125,7 +144,7 @@ def test_alone_or_in_a_batch(batch: int, driver: Path, tiny: Path, minilm: Path)
 
 @pytest.mark.slow
 @pytest.mark.skipif(QEMU_X86 is None or native.host() != "x86_64", reason="needs qemu-user-static on x86-64")
-def test_an_x86_cpu_without_avx512(folder: Path, driver: Path, tiny: Path, minilm: Path) -> None:
+def test_an_x86_cpu_without_avx512(folder: Path, driver: Path, tiny: Path, unrounded: Path, minilm: Path) -> None:
     """As a Haswell, which has AVX2 and no more: the same bits."""
     static = folder / "driver-static"
     native.build("x86_64", static, program="tests/driver.c", extra=("-static",))
@@ -135,6 +154,7 @@ def test_an_x86_cpu_without_avx512(folder: Path, driver: Path, tiny: Path, minil
         in subprocess.run([*haswell, tiny, "auto", "1", "1"], input=b"", capture_output=True, check=True).stderr
     )
     assert run(haswell, tiny, texts(2000)) == run([driver], tiny, texts(2000))
+    assert run(haswell, unrounded, texts(200)) == run([driver], unrounded, texts(200))
     assert run(haswell, minilm, texts(24)) == run([driver], minilm, texts(24))
 
 
@@ -142,7 +162,7 @@ def test_an_x86_cpu_without_avx512(folder: Path, driver: Path, tiny: Path, minil
 @pytest.mark.skipif(
     QEMU_ARM is None or native.compiler("arm64") is None, reason="needs qemu-user-static and gcc for arm64"
 )
-def test_a_graviton(folder: Path, driver: Path, tiny: Path, minilm: Path) -> None:
+def test_a_graviton(folder: Path, driver: Path, tiny: Path, unrounded: Path, minilm: Path) -> None:
     """As a Neoverse N1, the core of Graviton2: NEON with dot products, the same bits."""
     static = folder / "driver-arm64"
     native.build("arm64", static, program="tests/driver.c", extra=("-static",))
@@ -152,6 +172,7 @@ def test_a_graviton(folder: Path, driver: Path, tiny: Path, minilm: Path) -> Non
         in subprocess.run([*graviton, tiny, "auto", "1", "1"], input=b"", capture_output=True, check=True).stderr
     )
     assert run(graviton, tiny, texts(2000)) == run([driver], tiny, texts(2000))
+    assert run(graviton, unrounded, texts(200)) == run([driver], unrounded, texts(200))
     assert run(graviton, minilm, texts(24)) == run([driver], minilm, texts(24))
 
 

@@ -107,6 +107,37 @@ def test_other_settings_of_the_normalizer(change: dict[str, bool], tokenizer_jso
     compare(session(theirs.to_str()), theirs, texts)
 
 
+@pytest.mark.parametrize("trims", [False, True])
+@pytest.mark.parametrize(
+    "added",
+    [
+        [{"content": "<unk>"}, {"content": "<mask>", "lstrip": True, "normalized": False}],
+        [{"content": "Café"}, {"content": "日本", "lstrip": True}, {"content": "a", "single_word": True}],
+        [{"content": "b", "rstrip": True}, {"content": "\u302e"}, {"content": "가"}],
+        [{"content": " x", "lstrip": True}, {"content": "語"}],
+    ],
+)
+def test_added_tokens_in_the_normalized_text(
+    added: list[dict[str, Any]], trims: bool, tokenizer_json: str
+) -> None:
+    """As MPNet's <unk>, and words that people add: a text is normalized first, and then looked through."""
+    from tokenizers import Tokenizer
+
+    spec = json.loads(tokenizer_json)
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "special"), False) | {"normalized": True}
+    spec["added_tokens"] += [plain | token | {"id": 30600 + at} for at, token in enumerate(added)]
+    if trims:
+        frame = {"type": "RobertaProcessing", "sep": ["[SEP]", 102], "cls": ["[CLS]", 101]}
+        spec["post_processor"] = frame | {"trim_offsets": True, "add_prefix_space": False}
+    theirs = Tokenizer.from_str(json.dumps(spec))
+    theirs.enable_truncation(MAX_TOKENS)
+    rng = random.Random(0)
+    parts = [*MARKS, *BASES, *"abx ", *added_texts(theirs), "日本", "CAFE\u0301"]
+    texts = ["".join(rng.choices(parts, k=rng.choice((4, 8, 30)))) for _ in range(1500)]
+    texts += islice(random_texts(rng, added_texts(theirs)), 1500)
+    compare(session(theirs.to_str()), theirs, texts)
+
+
 @pytest.mark.parametrize(
     ("part", "value", "named"),
     [

@@ -127,6 +127,15 @@ def linear(
     )
 
 
+def linear_shapes(path: Path) -> list[tuple[int, int]]:
+    """Inputs and outputs of every int8 layer of a press file, as often as it is run."""
+    data = path.read_bytes()
+    header = _HEADER.unpack_from(data)
+    ops_at, count = header[4], header[10]
+    ops = [_OP.unpack_from(data, ops_at + at * _OP.size) for at in range(count)]
+    return [(op[5], op[6]) for op in ops if op[0] == LINEAR]
+
+
 def _append(data: bytearray, tensor: Tensor | None) -> int:
     if tensor is None:
         return 0

@@ -16,14 +16,10 @@ _PROBE = "ᚠ"  # a rune: neither a space nor anything that a text has beside it
 def added_parts(tokens: list[dict[str, Any]], normalizer: Any) -> dict[int, NDArray[Any]]:
     """The parts of native/tokenizer.h for added tokens; `normalizer` is the tokenizer's, or None."""
     records, first, trie = [], np.zeros((2, 256), np.uint32), _Trie()
-    if any(token["rstrip"] for token in tokens) and any(token["content"][:1].isspace() for token in tokens):
+    contents = [_searched(token, normalizer) for token in tokens]
+    if any(token["rstrip"] for token in tokens) and any(content[0].isspace() for content in contents):
         raise refuse("it has added tokens that take in the space which others begin with")
-    for number, token in enumerate(tokens):
-        content = token["content"]
-        if token["normalized"] and normalizer is not None:
-            content = normalizer.normalize_str(content)
-        if not content:
-            raise refuse(f"its added token {token['content']!r} is empty")
+    for number, (token, content) in enumerate(zip(tokens, contents, strict=True)):
         records.append((token["id"], sum(flag for name, flag in _FLAGS.items() if token[name])))
         trie.insert(first[int(token["normalized"])], content.encode(), number)
     nodes, edges = trie.tables()
@@ -39,6 +35,16 @@ def added_parts(tokens: list[dict[str, Any]], normalizer: Any) -> dict[int, NDAr
     if any(token["single_word"] for token in tokens):
         parts[Part.LETTERS] = _letters()
     return parts
+
+
+def _searched(token: dict[str, Any], normalizer: Any) -> str:
+    """What is looked for: its text, or what normalizing makes of that."""
+    content: str = token["content"]
+    if token["normalized"] and normalizer is not None:
+        content = normalizer.normalize_str(content)
+    if not content:
+        raise refuse(f"its added token {token['content']!r} is empty")
+    return content
 
 
 class _Trie:

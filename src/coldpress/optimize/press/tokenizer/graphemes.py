@@ -17,7 +17,7 @@ from coldpress.errors import UnsupportedModel
 
 CODE_POINTS = 0x110000
 
-# The classes, as native/normalize.c counts them.
+# The classes, as native/charsmap.c counts them.
 OTHER, CONTROL, RETURN, LINE_FEED, HANGUL_L, HANGUL_V, HANGUL_T, HANGUL_LV, HANGUL_LVT = range(9)
 PREPEND, SPACING, JOINER, PICTOGRAPH, CONSONANT, EXTEND, EXTEND_CONJUNCT, LINKER = range(9, 17)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from coldpress.optimize.press.tokenizer.added import added_parts
 from coldpress.optimize.press.tokenizer.frame import ID_BITS, UNIGRAM, Part, Words, framing_of, pack, refuse
-from coldpress.optimize.press.tokenizer.normalizers import Steps, spaces
+from coldpress.optimize.press.tokenizer.steps import Steps, spaces
 
 _STEPS, _WORDS, _BLANKS, _LABELS, _CHILDREN, _MARKS, _PIECES, _FALLBACK = range(Part.OWN, Part.OWN + 8)
 _SPLIT_BLANKS, _METASPACE, _PREPEND_ALWAYS, _PREPEND_FIRST, _SPLIT_SPACES, _DOUBLES = (

@@ -22,15 +22,15 @@ from coldpress.optimize.press.tokenizer.characters import (
 )
 from coldpress.optimize.press.tokenizer.frame import WORDPIECE, framing_of, pack, pieces_of, refuse
 
-_SPACE, _ALONE = 1, 2
+_SPACE, _ALONE, _SPACED = 1, 2, 3
 _LONGEST_WORD = 255
 
 
 def compile_wordpiece(spec: dict[str, Any], tokenizer: Any) -> bytes:
     _check(spec)
     framing, model = framing_of(spec["post_processor"]), spec["model"]
-    if framing.flags:
-        raise refuse("it trims spans, as byte-level tokenizers do")
+    if framing.flags and any(text.startswith("Ġ") or text.endswith("Ġ") for text in model["vocab"]):
+        raise refuse("it takes a letter for the space of byte-level tokenizers, and trims it")
     vocab, prefix = model["vocab"], model["continuing_subword_prefix"]
     size = max([*vocab.values(), *(token["id"] for token in spec["added_tokens"])]) + 1
     longest = 1
@@ -55,9 +55,6 @@ def _check(spec: dict[str, Any]) -> None:
     reasons = {
         f"its normalizer is {normalizer.get('type')}": normalizer.get("type") != "BertNormalizer",
         "its pre-tokenizer is not BERT's": (spec["pre_tokenizer"] or {}).get("type") != "BertPreTokenizer",
-        "it has added tokens that are found after normalization": any(
-            token["normalized"] for token in spec["added_tokens"]
-        ),
         "it takes longer words than the engine": model["max_input_chars_per_word"] > _LONGEST_WORD,
         "its unknown token is not in its vocabulary": model["unk_token"] not in model["vocab"],
     }
@@ -96,7 +93,7 @@ def _characters(tokenizer: Any, spec: dict[str, Any]) -> dict[int, NDArray[Any]]
         )
         kept = {*clean.normalize_str("".join(map(chr, removed)))}
         entries[[point for point in removed if chr(point) not in kept]] = REMOVED_FIRST
-    for kind, points in _classes(tokenizer, alone).items():
+    for kind, points in (_classes(tokenizer) | {_SPACED: alone}).items():
         entries[points] |= np.uint32(kind << CLASS_SHIFT)
     if normalize("b\u302e\U0001d165") == "b\U0001d165\u302e":  # marks are put in order
         for point, rank in ranks_of_marks(normalizers.NFD().normalize_str).items():
@@ -104,7 +101,7 @@ def _characters(tokenizer: Any, spec: dict[str, Any]) -> dict[int, NDArray[Any]]
     return character_parts(entries, sequences)
 
 
-def _classes(tokenizer: Any, alone: list[int]) -> dict[int, list[int]]:
+def _classes(tokenizer: Any) -> dict[int, list[int]]:
     """The code points that the pre-tokenizer takes for spaces, and those that stand alone."""
     split = tokenizer.pre_tokenizer.pre_tokenize_str
     spaces, singles = [], []
@@ -119,5 +116,4 @@ def _classes(tokenizer: Any, alone: list[int]) -> dict[int, list[int]]:
             at = end
     # Alone, or a word of one letter between two that are: a letter before each tells.
     parts = {start for _, (start, _) in split("".join(f"a{chr(point)}" for point in singles))}
-    alone = alone + [point for at, point in enumerate(singles) if 2 * at + 1 in parts]
-    return {_SPACE: spaces, _ALONE: [*{*alone}]}
+    return {_SPACE: spaces, _ALONE: [point for at, point in enumerate(singles) if 2 * at + 1 in parts]}

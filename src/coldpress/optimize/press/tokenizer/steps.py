@@ -1,4 +1,4 @@
-"""Compiling normalizers into steps that native/normalize.c takes."""
+"""Compiling normalizers into steps that native/steps.c takes."""
 
 import base64
 import re

@@ -1,6 +1,6 @@
 /* Normalizers, as steps over a text of code points that know where they came from. */
-#ifndef PRESS_NORMALIZE_H
-#define PRESS_NORMALIZE_H
+#ifndef PRESS_STEPS_H
+#define PRESS_STEPS_H
 
 #include "tokenizer.h"
 
@@ -17,7 +17,7 @@ struct step {
 
 /* A second text is worked with, and both trade places. Both return 0 when there is not enough memory. */
 int press_make_room(struct letters *text, uint64_t room);
-int press_normalize(const struct step *steps, uint32_t count, const uint32_t *words, struct letters *text, struct letters *out);
+int press_take_steps(const struct step *steps, uint32_t count, const uint32_t *words, struct letters *text, struct letters *out);
 void press_drop_letters(struct letters *text);
 
 /* Why the steps cannot be used, or null. */
