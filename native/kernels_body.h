@@ -14,7 +14,7 @@
 
 /* eˣ for x ≤ 87, to 1e-7 of itself; what is below −87 counts as that. */
 static inline V v_exp_below(V x) {
-    x = v_max(x, v_set(-87.0f));
+    x = v_max(v_set(-87.0f), x); /* in this order, what is no number stays none: also below */
     V t = v_fma(x, v_set(1.44269504f), v_set(ROUND_MAGIC));
     V n = v_sub(t, v_set(ROUND_MAGIC));
     V r = v_fma(n, v_set(-0.693359375f), x);
@@ -28,7 +28,7 @@ static inline V v_exp_below(V x) {
     return v_mul(p, v_pow2(t));
 }
 
-static inline V v_exp(V x) { return v_exp_below(v_min(x, v_set(87.0f))); }
+static inline V v_exp(V x) { return v_exp_below(v_min(v_set(87.0f), x)); }
 
 /* x · (1 + erf(x/√2)) / 2, to 3e-5. The second factor is 1/2 + x·P(x²), fitted over |x| ≤ 4.4, where it ends at 1. */
 static inline V v_gelu(V x) {

@@ -16,11 +16,15 @@
         }                                                                         \
     } while (0)
 
-/* Into memory of exactly `room` ids, so that one more would be noticed. The caller frees them. */
+/* Into memory of exactly `room` ids, so that one more would be noticed, and as many spans. The caller frees them. */
 static inline int32_t *fuzz_tokenize(const struct press_model *model, const void *text, size_t size, uint32_t room,
                                      size_t *count) {
     int32_t *ids = malloc(sizeof *ids * room);
-    *count = press_tokenize(model, text, size, ids, 0, room);
+    int32_t *spans = malloc(sizeof *spans * 2 * room);
+    *count = press_tokenize(model, text, size, ids, spans, room);
+    for (size_t i = 0; i < *count && i < room; i++)
+        PROMISE(0 <= spans[2 * i] && spans[2 * i] <= spans[2 * i + 1] && (size_t)spans[2 * i + 1] <= size);
+    free(spans);
     return ids;
 }
 

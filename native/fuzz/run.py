@@ -29,7 +29,7 @@ import build as native  # noqa: E402 - lies one folder up
 from fuzz import seeds  # noqa: E402
 
 WORK = Path(".cache/fuzz")
-LONGEST = {"loader": 1 << 16, "tokenizer": 512}  # bytes of an input
+LONGEST = {"loader": 1 << 18, "tokenizer": 512}  # bytes of an input
 SANITIZED = ("-g", "-O1", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
 COUNTED = ("-g", "-O1", "-fsanitize=fuzzer", "-fprofile-instr-generate", "-fcoverage-mapping")
 # Hints for gcc's unroller, and flags that only the linker reads.
@@ -59,8 +59,7 @@ def fuzz(target: str, seconds: int, work: Path, say: Callable[[str], None] = lam
     say("building")
     program = work / target
     _build(target, program, SANITIZED)
-    model = work / "seeds/whole.press"
-    if not model.exists():
+    if not (work / "seeds").exists():
         say("making seeds")
         seeds.make(work / "seeds")
     corpus = work / f"{target}-corpus"
@@ -72,7 +71,7 @@ def fuzz(target: str, seconds: int, work: Path, say: Callable[[str], None] = lam
     ]
     edges = features = executions = 0
     log: list[str] = []
-    environment = os.environ | {"PRESS_MODEL": str(model)}
+    environment = os.environ | {"PRESS_MODELS": _models(work)}
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, errors="replace", env=environment
     ) as running:
@@ -95,7 +94,7 @@ def lines_covered(target: str, work: Path) -> dict[str, tuple[int, int]]:
     """Lines of each source file that the corpus reaches, and how many there are; sanitizers' branches left out."""
     program, profile = work / f"{target}-counted", work / f"{target}.profraw"
     _build(target, program, COUNTED)
-    environment = os.environ | {"PRESS_MODEL": str(work / "seeds/whole.press"), "LLVM_PROFILE_FILE": str(profile)}
+    environment = os.environ | {"PRESS_MODELS": _models(work), "LLVM_PROFILE_FILE": str(profile)}
     command: list[str | Path] = [program, "-runs=0", work / f"{target}-corpus", work / "seeds" / target]
     subprocess.run(command, env=environment, check=True, capture_output=True)
     merged = profile.with_suffix(".profdata")
@@ -107,6 +106,10 @@ def lines_covered(target: str, work: Path) -> dict[str, tuple[int, int]]:
         for file in report["data"][0]["files"]
         if "fuzz" not in Path(file["filename"]).parts
     }
+
+
+def _models(work: Path) -> str:
+    return ":".join(map(str, sorted((work / "seeds/models").glob("*.press"))))
 
 
 def _build(target: str, program: Path, flags: tuple[str, ...]) -> None:

@@ -1,12 +1,15 @@
 """Seeds for the fuzzers: tiny models as press files, and texts of many scripts.
 
-What a fuzzer changes should matter. So models are narrow, and most carry no tokenizer: tables for all of Unicode
-would be nine tenths of the file.
+What a fuzzer changes should matter. So models are narrow, most carry no tokenizer, and those for the loader that
+do know few characters: tables for all of Unicode would be nine tenths of the file.
 """
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from coldpress.intake import Options, find
 from coldpress.optimize.press import lower
@@ -14,6 +17,7 @@ from coldpress.optimize.press.calibrate import Calibration
 from coldpress.optimize.press.file import PressFile
 from coldpress.optimize.press.quantize import quantize
 from coldpress.optimize.press.tokenizer import compile_tokenizer
+from coldpress.optimize.press.tokenizer.frame import Part
 from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
 
@@ -30,7 +34,7 @@ SMALL = {
     "num_attention_heads": 2,
     "intermediate_size": 64,
     "max_position_embeddings": 16,
-    "vocab_size": len(PIECES),
+    "vocab_size": 400,
     "initializer_range": 0.1,
     "pad_token_id": 1,
 }
@@ -45,24 +49,110 @@ MODELS: list[tuple[str, dict[str, Any], str]] = [
     ("MPNet", {"num_hidden_layers": 1}, "cls"),
     ("ModernBert", {"local_attention": 4, "bos_token_id": 2, "eos_token_id": 3} | MODERN, "mean_sqrt_len_tokens"),
 ]
+#: pages of 256 characters that tokenizers for the loader know: Latin, marks, punctuation, ideographs, Hangul
+KNOWN = [0x00, 0x01, 0x03, 0x20, 0x4E, 0xAC]
+SEQUENCE = 1 << 21  # the entry of a character that becomes several
 
 
-def make(folder: Path) -> Path:
-    """Seeds below `folder`, one folder per fuzzer; returns the model that the tokenizer's fuzzer uses."""
+def make(folder: Path) -> None:
+    """Seeds below `folder`, one folder per fuzzer, and in `models` what the tokenizer's fuzzer opens."""
     loader, texts = folder / "loader", folder / "tokenizer"
     for target in (loader, texts):
         target.mkdir(parents=True, exist_ok=True)
-    tokenizer = b""
     for at, (family, settings, pooling) in enumerate(MODELS):
-        file, said = _lower(folder / "models" / str(at), family, settings, pooling)
+        file, said = _lower(folder / "lowered" / str(at), family, settings, pooling)
         file.write(loader / f"{at}.press")
-        if not tokenizer:
-            tokenizer = file.tokenizer = compile_tokenizer(said)
-            file.write(folder / "whole.press")
-            file.write(loader / "tokenizer.press")
-    for at, text in enumerate(builtin_texts("coldpress.verify", "samples/texts.jsonl")):
+        if at == 0:
+            _write_tokenizers(folder, file, _trained() | {"wordpiece": said})
+    for at, text in enumerate(_texts()):
         (texts / str(at)).write_bytes(text.encode()[:200])
-    return folder / "whole.press"
+
+
+def _write_tokenizers(folder: Path, file: PressFile, kinds: dict[str, str]) -> None:
+    (folder / "models").mkdir(exist_ok=True)
+    for kind, spec in kinds.items():
+        file.tokenizer = compile_tokenizer(spec)
+        file.write(folder / "models" / f"{kind}.press")
+        plain = json.loads(spec)
+        if kind == "unigram":  # its normalizer has tables of its own
+            plain["normalizer"] = None
+        file.tokenizer = _few_characters(compile_tokenizer(json.dumps(plain)))
+        file.write(folder / "loader" / f"{kind}.press")
+
+
+def _texts() -> list[str]:
+    return builtin_texts("coldpress.verify", "samples/texts.jsonl")
+
+
+def _trained() -> dict[str, str]:
+    """Tokenizers of the other kinds, with a few hundred pieces each."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    bpe = Tokenizer(models.BPE())
+    bpe.normalizer = normalizers.NFC()
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    bpe.train_from_iterator(
+        _texts(),
+        trainers.BpeTrainer(
+            vocab_size=380, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        ),
+    )
+    bpe.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    unigram = Tokenizer(models.Unigram([("<unk>", 0.0), ("</s>", 0.0), *_scored()], unk_id=0))
+    unigram.normalizer = normalizers.NFKC()
+    unigram.pre_tokenizer = pre_tokenizers.Metaspace()
+    unigram.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return {"bpe": bpe.to_str(), "unigram": unigram.to_str()}
+
+
+def _scored() -> list[tuple[str, float]]:
+    pieces = [
+        "▁",
+        *LETTERS,
+        *(f"▁{piece}" for piece in LETTERS),
+        "▁the",
+        "▁hello",
+        "▁word",
+        "ing",
+        "ed",
+        "é",
+        "中",
+    ]
+    return [(piece, -1.0 - at % 7) for at, piece in enumerate(pieces)]
+
+
+def _few_characters(block: bytes) -> bytes:
+    """The tables with few pages of characters; all others share the first of them."""
+    words = np.frombuffer(block, np.uint32, 56)  # native/tokenizer.h: eight, then place and count of each part
+    places = words[8:].reshape(-1, 2).astype(int)
+    used = sorted((at, part) for part, (at, _) in enumerate(places) if at)
+    ends = [at for at, _ in used[1:]] + [len(block)]
+    parts = {part: block[at:end] for (at, part), end in zip(used, ends, strict=True)}
+    if places[Part.PAGES][1] and places[Part.ENTRIES][1]:
+        pages = np.frombuffer(parts[Part.PAGES], np.uint16)
+        entries = np.frombuffer(parts[Part.ENTRIES], np.uint32).reshape(-1, 256)[pages[KNOWN]].astype(int)
+        known = np.frombuffer(parts.get(Part.SEQUENCES, b""), np.uint32).astype(int)
+        sequences: list[int] = [0]
+        for at in np.argwhere(entries & SEQUENCE):
+            old = entries[tuple(at)] & (SEQUENCE - 1)
+            entries[tuple(at)] += len(sequences) - old
+            sequences += known[old : old + 1 + known[old]].tolist()
+        few = np.zeros(0x1100, np.uint16)
+        few[KNOWN] = range(len(KNOWN))
+        for part, table in (
+            (Part.PAGES, few),
+            (Part.ENTRIES, entries.astype(np.uint32)),
+            (Part.SEQUENCES, np.array(sequences, np.uint32)),
+        ):
+            parts[part], places[part][1] = table.tobytes(), table.size
+    body, start = b"", used[0][0]
+    for number, data in sorted(parts.items()):
+        places[number][0] = start + len(body)
+        body += data + bytes(-len(data) % 64)
+    header = words[:8].tobytes() + places.astype(np.uint32).tobytes()
+    return header.ljust(start, b"\0") + body
 
 
 def _lower(folder: Path, family: str, settings: dict[str, Any], pooling: str) -> tuple[PressFile, str]:
