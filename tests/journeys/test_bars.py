@@ -4,14 +4,19 @@ import json
 import os
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 from statistics import median
 
+import numpy as np
 import pytest
 
 import coldpress
 from coldpress.artifact import Artifact
 from coldpress.emulate.sandbox import Sandbox
+from coldpress.intake import Options, find
+from coldpress.verify.drift import measure
+from coldpress.verify.original import original_answers
 
 SHORT = b'{"text": "a short text of some sixteen tokens, as people type it into a search box"}'
 FORBIDDEN = ("torch", "transformers", "numpy")
@@ -61,6 +66,51 @@ def test_drift_of_graphs(precision: str, limit: float, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("made", "limit"), [("artifact", 0.09), ("graph_artifact", 0.15)])
 def test_drift_of_int8(made: str, limit: float, request: pytest.FixtureRequest) -> None:
     check_drift(request.getfixturevalue(made), limit)
+
+
+def test_similarities_keep_their_order(artifact: Artifact) -> None:
+    """On English prose, and on all samples: press moves hardly any pair of texts past another."""
+    lines = files("coldpress.verify").joinpath("samples/texts.jsonl").read_text(encoding="utf-8").splitlines()
+    prose = [sample["text"] for sample in map(json.loads, lines) if sample["kind"] == "prose"]
+    with find("demo:minilm", Options()) as source:
+        truth = original_answers(source, prose)
+    function = artifact.function()
+    answers = [np.array(function({"text": text})["embeddings"][0], np.float32) for text in prose]
+    drift = measure(truth, answers)
+    assert len(prose) >= 40
+    assert drift.total <= 0.09
+    assert drift.rank_correlation is not None
+    assert drift.rank_correlation >= 0.999
+    (candidate,) = json.loads((artifact.path / "measured.json").read_text())["candidates"]
+    assert candidate["drift"]["rank_correlation"] >= 0.999
+
+
+STAGES = """
+import sys, time
+from contextlib import contextmanager
+began = time.monotonic()
+import coldpress
+
+class Timed:
+    @contextmanager
+    def stage(self, name):
+        started = time.monotonic()
+        yield lambda text: None
+        if name == "verify":
+            Timed.verified = time.monotonic() - started
+
+coldpress.build("demo:minilm", out=sys.argv[1], progress=Timed())
+print(time.monotonic() - began - Timed.verified)
+"""
+
+
+@pytest.mark.slow
+def test_building_takes_seconds(tmp_path: Path) -> None:
+    """From a fresh interpreter to the zip, all but the drift check, which runs the original in PyTorch: 5 s."""
+    runs = [
+        float(subprocess.check_output([sys.executable, "-c", STAGES, str(tmp_path / str(at))])) for at in range(3)
+    ]
+    assert min(runs) <= 5
 
 
 def check_drift(pressed: Artifact, limit: float) -> None:
