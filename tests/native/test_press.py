@@ -25,8 +25,6 @@ from coldpress.samples import builtin_texts
 from tokenizer_kinds import KINDS, trained
 from tokenizers_exact import added_texts, random_texts, write_model
 
-QEMU_X86 = shutil.which("qemu-x86_64-static")
-QEMU_ARM = shutil.which("qemu-aarch64-static")
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 #: What is unlike any prose.
@@ -83,6 +81,12 @@ def unrounded(minilm_folder: Path, folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def minilm(artifact: Artifact) -> Path:
     return artifact.function_folder / "models/minilm/model.press"
+
+
+@pytest.fixture(scope="module")
+def models(tiny: Path, unrounded: Path, minilm: Path) -> dict[Path, int]:
+    """Models, and how many texts of each are quick enough under emulation."""
+    return {tiny: 2000, unrounded: 200, minilm: 24}
 
 
 def texts(count: int, seed: int = 0) -> list[str]:
@@ -143,37 +147,26 @@ def test_alone_or_in_a_batch(batch: int, driver: Path, tiny: Path, minilm: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(QEMU_X86 is None or native.host() != "x86_64", reason="needs qemu-user-static on x86-64")
-def test_an_x86_cpu_without_avx512(folder: Path, driver: Path, tiny: Path, unrounded: Path, minilm: Path) -> None:
-    """As a Haswell, which has AVX2 and no more: the same bits."""
-    static = folder / "driver-static"
-    native.build("x86_64", static, program="tests/driver.c", extra=("-static",))
-    haswell: list[str | Path] = [str(QEMU_X86), "-cpu", "Haswell", static]
-    assert (
-        b"avx2"
-        in subprocess.run([*haswell, tiny, "auto", "1", "1"], input=b"", capture_output=True, check=True).stderr
-    )
-    assert run(haswell, tiny, texts(2000)) == run([driver], tiny, texts(2000))
-    assert run(haswell, unrounded, texts(200)) == run([driver], unrounded, texts(200))
-    assert run(haswell, minilm, texts(24)) == run([driver], minilm, texts(24))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    QEMU_ARM is None or native.compiler("arm64") is None, reason="needs qemu-user-static and gcc for arm64"
+@pytest.mark.parametrize(
+    ("arch", "emulator", "cpu", "kernels"),
+    [
+        pytest.param("x86_64", "qemu-x86_64-static", "Haswell", b"avx2", id="an x86 without AVX512"),
+        pytest.param("arm64", "qemu-aarch64-static", "neoverse-n1", b"neon", id="a Graviton2"),
+    ],
 )
-def test_a_graviton(folder: Path, driver: Path, tiny: Path, unrounded: Path, minilm: Path) -> None:
-    """As a Neoverse N1, the core of Graviton2: NEON with dot products, the same bits."""
-    static = folder / "driver-arm64"
-    native.build("arm64", static, program="tests/driver.c", extra=("-static",))
-    graviton: list[str | Path] = [str(QEMU_ARM), "-cpu", "neoverse-n1", static]
-    assert (
-        b"neon"
-        in subprocess.run([*graviton, tiny, "auto", "1", "1"], input=b"", capture_output=True, check=True).stderr
-    )
-    assert run(graviton, tiny, texts(2000)) == run([driver], tiny, texts(2000))
-    assert run(graviton, unrounded, texts(200)) == run([driver], unrounded, texts(200))
-    assert run(graviton, minilm, texts(24)) == run([driver], minilm, texts(24))
+def test_other_cpus_give_the_same_bits(
+    arch: str, emulator: str, cpu: str, kernels: bytes, folder: Path, driver: Path, models: dict[Path, int]
+) -> None:
+    """By emulation: the kernels that such a CPU chooses for itself, every kind of op."""
+    if shutil.which(emulator) is None or native.compiler(arch) is None:
+        pytest.skip(f"needs {emulator} and a compiler for {arch}")
+    static = folder / f"driver-{arch}"
+    native.build(arch, static, program="tests/driver.c", extra=("-static",))
+    emulated: list[str | Path] = [emulator, "-cpu", cpu, static]
+    for model, count in models.items():
+        probe = subprocess.run([*emulated, model, "auto", "1", "1"], input=b"", capture_output=True, check=True)
+        assert kernels in probe.stderr
+        assert run(emulated, model, texts(count)) == run([driver], model, texts(count))
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
