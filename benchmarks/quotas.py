@@ -2,7 +2,8 @@
 
 Lambda shows two CPUs to small functions too, and holds them to their share by a quota for every 20 ms. So a second
 thread may finish a short request sooner, or spend the quota and wait. Here the same is done with a cgroup per
-contestant. They take turns, so each has a fresh quota at every request, as a function has that is not overrun.
+contestant. They take turns in changing order, and each has a fresh quota for every request, as a function has that
+is not overrun.
 
     python benchmarks/quotas.py          (or: --rounds 41)
 """
@@ -10,7 +11,9 @@ contestant. They take turns, so each has a fresh quota at every request, as a fu
 import argparse
 import json
 import os
+import random
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -70,6 +73,7 @@ def main() -> None:
 def at_quota(function: Path, vcpus: float, rounds: int) -> dict[str, Row]:
     """Milliseconds of each contestant at each shape: the median, and what nine of ten requests stay below."""
     times: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    rng = random.Random(0)
     with ExitStack() as stack:
         sandboxes = {
             name: stack.enter_context(limited(function, name, vcpus, env)) for name, env in CONTESTANTS.items()
@@ -77,8 +81,10 @@ def at_quota(function: Path, vcpus: float, rounds: int) -> dict[str, Row]:
         for number in track(range(rounds + 1), f"{vcpus:g} vCPU", console=Console(stderr=True)):
             for texts, tokens in SHAPES:
                 event = json.dumps({"text": [" ".join(["word"] * (tokens - 2))] * texts}).encode()
-                for name, sandbox in sandboxes.items():
-                    took = sandbox.invoke(event).duration_ms
+                names = [*sandboxes][number % len(sandboxes) :] + [*sandboxes][: number % len(sandboxes)]
+                for name in names:
+                    time.sleep(rng.uniform(2, 3) * PERIOD_US / 1e6)  # no beat with the periods
+                    took = sandboxes[name].invoke(event).duration_ms
                     if number:  # the first warms up
                         times[f"({texts}, {tokens})"][name].append(took)
     return {
