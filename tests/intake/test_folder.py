@@ -117,9 +117,14 @@ def test_a_roberta_has_two_positions_less(folder: Path) -> None:
         (lambda folder: write(folder / "config.json", {"model_type": "resnet"}), UnsupportedModel, "resnet"),
         (lambda folder: (folder / "model.safetensors").unlink(), ModelNotFound, "no weights"),
         (
-            lambda folder: sentence_transformers(folder, {"pooling_mode_mean_tokens": True}, "Dense"),
+            lambda folder: sentence_transformers(folder, {"pooling_mode_mean_tokens": True}, "LSTM"),
             UnsupportedModel,
-            "Dense",
+            "LSTM",
+        ),
+        (
+            lambda folder: sentence_transformers(folder, {"pooling_mode_mean_tokens": True}, "Dense"),
+            ModelNotFound,
+            "config.json is missing",
         ),
         (lambda folder: sentence_transformers(folder, {}), UnsupportedModel, "pooling"),
         (lambda folder: write(folder / "modules.json", {"a": 1}), IntakeError, "list"),
