@@ -186,7 +186,7 @@ struct press_model *press_open(const char *path, char *error) {
     off_t size = lseek(file, 0, SEEK_END);
     void *base = size > 0 ? mmap(0, (size_t)size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
     close(file);
-    if (base == MAP_FAILED) return fail(error, "empty, or cannot be mapped");
+    if (base == MAP_FAILED) return fail(error, "cannot be mapped, or is too short for a press file");
     struct press_model *model = press_open_memory(base, (uint64_t)size, error);
     if (!model) return munmap(base, (size_t)size), (void *)0;
     model->mapped = 1;
