@@ -67,6 +67,8 @@ def fuzz(target: str, seconds: int, work: Path, say: Callable[[str], None] = lam
     command: list[str | Path] = [
         *(program, corpus, work / "seeds" / target, f"-max_total_time={seconds}"),
         *(f"-max_len={LONGEST[target]}", "-len_control=0", "-timeout=10", "-print_final_stats=1"),
+        # The peak that a process reports is at first its parent's: only single blocks are limited.
+        *("-rss_limit_mb=0", "-malloc_limit_mb=2048"),
         f"-artifact_prefix={work}/{target}-",
     ]
     edges = features = executions = 0
