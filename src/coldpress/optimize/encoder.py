@@ -12,7 +12,7 @@ from coldpress.intake.source import Source
 class Encoder(nn.Module):
     """Token ids and a mask in, one vector per text out (or one per token, without pooling)."""
 
-    def __init__(self, model: nn.Module, pooling: tuple[str, ...], dense: nn.Module, normalize: bool) -> None:
+    def __init__(self, model: nn.Module, pooling: tuple[str, ...], dense: nn.Sequential, normalize: bool) -> None:
         super().__init__()
         self.model = model
         self.pooling = pooling
@@ -24,8 +24,9 @@ class Encoder(nn.Module):
         if not self.pooling:
             return hidden
         pooled = torch.cat([_pool(mode, hidden, attention_mask) for mode in self.pooling], dim=-1)
-        dense: Tensor = self.dense(pooled)
-        return nn.functional.normalize(dense, dim=-1) if self.normalize else dense
+        if len(self.dense):  # as a text of one token: the exporter then writes these layers as it does all others
+            pooled = self.dense(pooled.unsqueeze(1)).squeeze(1)
+        return nn.functional.normalize(pooled, dim=-1) if self.normalize else pooled
 
 
 def _pool(mode: str, hidden: Tensor, attention_mask: Tensor) -> Tensor:
@@ -83,7 +84,7 @@ ACTIVATIONS = {
 }
 
 
-def _dense(source: Source) -> nn.Module:
+def _dense(source: Source) -> nn.Sequential:
     """The layers between pooling and normalization, one after the other."""
     from safetensors.torch import load_file
 
