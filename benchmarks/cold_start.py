@@ -26,7 +26,7 @@ from rich.table import Table
 from coldpress.bench import SHORT
 from coldpress.cost import lambda_cost_per_million
 from coldpress.emulate.sandbox import Sandbox, base_python, pinned
-from coldpress.manifest import cpu_name
+from coldpress.machine import cpu_name
 from contestants import Contestant, cores_for, prepare, sizes
 from page_cache import chunks, evict
 from rie import PROGRAM, emulator

@@ -85,16 +85,23 @@ def _expert_model(folder: Path) -> Path:
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     from coldpress.intake import Options, find
+    from coldpress.intake.source import TextEncoder
     from coldpress.optimize.export import export
     from coldpress.optimize.tokenizer import prepare_tokenizer
+    from coldpress.tasks.embeddings import Embeddings
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     with find("demo:minilm", Options()) as source:
-        prepare_tokenizer(source, folder / "tokenizer.json")
-        model = export(source, folder)
+        assert isinstance(source, TextEncoder)
+        prepare_tokenizer(source).write(folder / "tokenizer.json")
+        export(Embeddings(source), folder / "exported.onnx", lambda text: None)
     quantize_dynamic(
-        model, folder / "model.onnx", per_channel=True, reduce_range=True, weight_type=QuantType.QInt8
+        folder / "exported.onnx",
+        folder / "model.onnx",
+        per_channel=True,
+        reduce_range=True,
+        weight_type=QuantType.QInt8,
     )
     (folder / "exported.onnx").unlink()
     return folder

@@ -11,16 +11,18 @@ import torch
 from numpy.typing import NDArray
 
 from coldpress.artifact import Artifact
-from coldpress.intake import Options, Source, find
+from coldpress.intake import Options, find
 from coldpress.intake.demo import demo_folder
-from coldpress.optimize.encoder import load_encoder
+from coldpress.intake.source import TextEncoder
+from coldpress.tasks.embeddings import Embeddings
+from coldpress.tasks.encoder import load_encoder
 from coldpress_runtime.model import open_model
 
 Ids = NDArray[np.int64]
 Embed = Callable[[Ids], Any]
 
 
-def peers(source: Source, work: Path) -> dict[str, Embed]:
+def peers(source: TextEncoder, work: Path) -> dict[str, Embed]:
     """All that runs this model here, each on one thread."""
     torch.set_num_threads(1)
     made: dict[str, Embed] = {}
@@ -54,8 +56,9 @@ def ours(artifact: Artifact, threads: int) -> Embed:
     return embed
 
 
-def demo_source() -> Source:
+def demo_source() -> TextEncoder:
     with find(demo_folder("demo:minilm"), Options()) as source:
+        assert isinstance(source, TextEncoder)
         return source
 
 
@@ -68,7 +71,7 @@ def _torch(model: torch.nn.Module) -> Embed:
     return embed
 
 
-def _graphs(source: Source, work: Path) -> tuple[Path, Path]:
+def _graphs(source: TextEncoder, work: Path) -> tuple[Path, Path]:
     """The model as onnxruntime's own tools make it: exported, then quantize_dynamic."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -77,8 +80,8 @@ def _graphs(source: Source, work: Path) -> tuple[Path, Path]:
 
     work.mkdir(parents=True, exist_ok=True)
     logging.getLogger().setLevel(logging.ERROR)
-    model = export(source, work)
-    onnx.save(model, work / "fp32.onnx")
+    export(Embeddings(source), work / "fp32.onnx", lambda text: None)
+    model = onnx.load(work / "fp32.onnx")
     quantize_dynamic(model, work / "int8.onnx", per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
     return work / "fp32.onnx", work / "int8.onnx"
 

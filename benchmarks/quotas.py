@@ -27,7 +27,7 @@ from rich.table import Table
 
 import coldpress
 from coldpress.emulate.sandbox import Sandbox, base_python
-from coldpress.manifest import cpu_name
+from coldpress.machine import cpu_name
 from coldpress_runtime.settings import MB_PER_VCPU
 
 RESULT = Path(__file__).parent / "results" / "quotas.json"

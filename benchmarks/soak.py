@@ -23,7 +23,7 @@ from rich.progress import track
 import coldpress
 from coldpress.artifact import Artifact
 from coldpress.emulate.sandbox import Sandbox
-from coldpress.manifest import cpu_name
+from coldpress.machine import cpu_name
 from coldpress.samples import builtin_texts
 
 RESULT = Path(__file__).parent / "results" / "soak.json"

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from coldpress.manifest import cpu_name
+from coldpress.machine import cpu_name
 from coldpress.optimize.press.file import EMBED, Op, PressFile
 from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.package.libraries import host_architecture, press_library

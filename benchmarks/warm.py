@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import coldpress
-from coldpress.manifest import cpu_name
+from coldpress.machine import cpu_name
 from coldpress.optimize.press.file import linear_shapes
 from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
@@ -122,7 +122,7 @@ def by_text(
     """The whole of a request, without the network: our function, and the peers as a handler would use them."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(prepare_tokenizer(source, work / "tokenizer.json").path))
+    tokenizer = Tokenizer.from_str(prepare_tokenizer(source).json())
     mixed = [text for text in builtin_texts("coldpress.verify", "samples/texts.jsonl") if text.strip()][:64]
     requests = {f"({texts}, {tokens})": [" ".join(["word"] * (tokens - 2))] * texts for texts, tokens in SHAPES}
     table = {}

@@ -1,6 +1,10 @@
 """What many tests share: models are pressed once per run."""
 
 import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +18,18 @@ from coldpress_runtime.function import Function
 RIE = Path(__file__).parent.parent / ".cache" / "aws-lambda-rie"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache() -> Iterator[None]:
+    """A cache for this run alone, also for the processes that it starts: empty at first, shared by all tests."""
+    folder = tempfile.mkdtemp(prefix="coldpress-tests-")
+    os.environ["COLDPRESS_CACHE"] = folder
+    yield
+    shutil.rmtree(folder)
+
+
 @pytest.fixture(scope="session")
 def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
-    """The real MiniLM, int8, zipped: the same artifact and settings for every bar."""
+    """The real MiniLM, zipped, all left to the chooser: the same artifact and settings for every bar."""
     pressed = coldpress.build("demo:minilm", out=tmp_path_factory.mktemp("minilm") / "out")
     assert pressed.manifest["engine"] == "press"
     return pressed
@@ -25,7 +38,9 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
 @pytest.fixture(scope="session")
 def graph_artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
     """The same model as a graph for onnxruntime, int8, zipped."""
-    return coldpress.build("demo:minilm", out=tmp_path_factory.mktemp("graph") / "out", engine="onnxruntime")
+    return coldpress.build(
+        "demo:minilm", out=tmp_path_factory.mktemp("graph") / "out", engine="onnxruntime", precision="int8"
+    )
 
 
 @pytest.fixture(scope="session", params=["press", "onnxruntime"])

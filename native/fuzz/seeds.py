@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from coldpress.intake import Options, find
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press import lower
 from coldpress.optimize.press.calibrate import Calibration
 from coldpress.optimize.press.file import PressFile
@@ -63,7 +64,9 @@ def make(folder: Path) -> None:
         file, said = _lower(folder / "lowered" / str(at), family, settings, pooling)
         file.write(loader / f"{at}.press")
         if at == 0:
-            _write_tokenizers(folder, file, _trained() | {"wordpiece": said})
+            kinds = _trained() | {"wordpiece": said}
+            added = {f"{kind}-added": _with_added(spec) for kind, spec in kinds.items()}
+            _write_tokenizers(folder, file, kinds | added)
     for at, text in enumerate(_texts()):
         (texts / str(at)).write_bytes(text.encode()[:200])
 
@@ -74,14 +77,40 @@ def _write_tokenizers(folder: Path, file: PressFile, kinds: dict[str, str]) -> N
         file.tokenizer = compile_tokenizer(spec)
         file.write(folder / "models" / f"{kind}.press")
         plain = json.loads(spec)
-        if kind == "unigram":  # its normalizer has tables of its own
+        if kind.startswith("unigram"):  # its normalizer has tables of its own
             plain["normalizer"] = None
         file.tokenizer = _few_characters(compile_tokenizer(json.dumps(plain)))
         file.write(folder / "loader" / f"{kind}.press")
 
 
+#: what prose has not: marks in the wrong order, words without end, added tokens as they are and nearly so
+ODD = [
+    "a\u0301\u0323\u0330b o\u0308\u0304\u0328 \u1e69\u0323 \ud55c\u1112\u1161\u11ab",
+    "a\u302e\U0001d165\u0301\U0001d16d\u302f e\U0001d16d\U0001d165 \u302f\U0001d165",
+    "word" * 49,
+    "<E>hello <E> <T> the<E>the [MASK] [mask] </s><s> Ｅ <T>",
+    "",
+]
+
+
 def _texts() -> list[str]:
-    return builtin_texts("coldpress.verify", "samples/texts.jsonl")
+    return builtin_texts("coldpress.verify", "samples/texts.jsonl") + ODD
+
+
+def _with_added(spec: str) -> str:
+    """The same tokenizer with tokens that are looked for in every way there is."""
+    from tokenizers import AddedToken, Tokenizer
+
+    tokenizer = Tokenizer.from_str(spec)
+    tokenizer.add_tokens(
+        [
+            AddedToken("<E>", normalized=True),
+            AddedToken("<T>", normalized=False, lstrip=True),
+            AddedToken("the", normalized=True, single_word=True),
+        ]
+    )
+    text: str = tokenizer.to_str()
+    return text
 
 
 def _trained() -> dict[str, str]:
@@ -167,8 +196,9 @@ def _lower(folder: Path, family: str, settings: dict[str, Any], pooling: str) ->
     vocabulary = {piece: at for at, piece in enumerate(PIECES)}
     transformers.BertTokenizerFast(vocab=vocabulary, do_lower_case=True).save_pretrained(folder)
     with find(folder, Options(pooling=pooling)) as source:
-        prepared = prepare_tokenizer(source, folder / "prepared.json")
+        assert isinstance(source, TextEncoder)
+        prepared = prepare_tokenizer(source)
         file = lower(replace(source, normalize=pooling == "mean"))
         if family != "ModernBert":  # one stays in floats
             quantize(file, Calibration(file, prepared.calibration(), folder))
-        return file, prepared.path.read_text(encoding="utf-8")
+        return file, prepared.json()

@@ -59,6 +59,14 @@ class Artifact:
 
         return Function(str(self.function_folder)).call
 
+    def measured(self) -> dict[str, Any]:
+        """The content of measured.json: every candidate's figures, and the CPU that they were measured on."""
+        try:
+            content: dict[str, Any] = json.loads((self.path / MEASURED).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ArtifactError(f"{self.path / MEASURED} cannot be read: {error}; build it again") from None
+        return content
+
     def changed_files(self) -> list[str]:
         """Files that are not what the manifest says: changed, missing, or added by somebody."""
         listed: dict[str, str] = self.manifest["files"]

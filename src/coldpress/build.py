@@ -4,20 +4,15 @@ import os
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coldpress.artifact import Artifact
-from coldpress.errors import DriftError, MissingExtra, UnsupportedModel, UsageError
+from coldpress.errors import MissingExtra, UsageError
 from coldpress.progress import Progress, Silent
 from coldpress.target import replacing
 
-if TYPE_CHECKING:
-    from coldpress.intake.source import Source
-    from coldpress.optimize import Candidate
-    from coldpress.package.function import FunctionTree
-    from coldpress.verify import Verdict
-
-PACKAGES = ("zip", "none")
+#: what the function may be packed as, and how large it may then be
+PACKAGES = {"zip": 250_000_000, "none": None}
 
 
 def build(
@@ -25,85 +20,66 @@ def build(
     *,
     out: str | os.PathLike[str],
     name: str | None = None,
-    precision: str = "int8",
+    precision: str = "auto",
     engine: str = "auto",
+    quick: bool = False,
+    recipe: str | os.PathLike[str] | None = None,
+    samples: str | os.PathLike[str] | None = None,
+    max_drift: float | None = None,
     pooling: str | None = None,
     max_tokens: int | None = None,
-    max_drift: float | None = None,
     revision: str | None = None,
     tokenizer: Any = None,
+    inputs: Any = None,
+    dynamic: dict[str, tuple[int, ...]] | None = None,
     package: str = "zip",
     progress: Progress | None = None,
 ) -> Artifact:
     """Press `model` into the artifact folder `out`.
 
-    `model` is a folder, a hub id, `demo:minilm`, a sentence-transformers object, or a transformers
-    model with its `tokenizer`. What is None is decided by the model itself.
+    `model` is a folder, a hub id, `demo:minilm`, a sentence-transformers object, a transformers
+    model with its `tokenizer`, or any `nn.Module` with the `inputs` that it is called with. What is
+    None is decided by the model itself, what is "auto" by measuring.
     """
     _need_export()
     from coldpress import intake
+    from coldpress.choose import Wishes, choose
     from coldpress.manifest import write_manifest
-    from coldpress.optimize import ENGINES, PRECISIONS, engines_for
+    from coldpress.optimize.recipe import read_recipe
+    from coldpress.package.function import make_function
+    from coldpress.package.libraries import host_architecture
     from coldpress.package.zip import write_zip
+    from coldpress.tasks import task_of
+    from coldpress.verify.questions import questions_for
 
-    _one_of("precision", precision, PRECISIONS)
-    _one_of("engine", engine, ENGINES)
-    _one_of("package", package, PACKAGES)
-    if engine == "press" and precision != "int8":
-        raise UsageError(f"the press engine computes in int8 only; for {precision} use --engine onnxruntime")
+    if package not in PACKAGES:
+        raise UsageError(f"--package is {package!r}; it can be: {', '.join(PACKAGES)}")
+    repeated = None if recipe is None else read_recipe(Path(recipe))
+    wishes = Wishes(engine, precision, max_drift, quick, repeated, PACKAGES[package])
     show = progress or Silent()
-    options = intake.Options(name, pooling, max_tokens, revision, tokenizer)
+    options = intake.Options(name, pooling, max_tokens, revision, tokenizer, inputs, dynamic)
     with replacing(Path(out)) as staging, ExitStack() as stack:
         with show.stage("intake") as say:
             source = stack.enter_context(intake.find(model, options))
             weight = f"{source.weights_bytes / 1e6:.1f} MB of weights"
             say(f"{source.origin}: {source.kind} {source.architecture}, {weight}")
-        engines = engines_for(engine, precision)
-        for candidate_engine in engines:
-            try:
-                candidate, tree, verdict = _make(source, candidate_engine, precision, max_drift, staging, show)
-                break
-            except (UnsupportedModel, DriftError) as reason:
-                if candidate_engine == engines[-1]:
-                    raise
-                with show.stage("next") as say:
-                    say(f"not {candidate_engine}: {reason}")
+        with show.stage("truth") as say:
+            say("asking the original model")
+            task = task_of(source)
+            questions = questions_for(task, None if samples is None else Path(samples))
+            say(f"{len(questions.requests)} questions, answered by the original model")
+        (staging / ".work").mkdir()
+        choice = choose(task, questions, wishes, staging / ".work", show)
+        with show.stage("package") as say:
+            tree = make_function(task, choice.candidate, staging / "function")
+            say(f"{choice.candidate.recipe} on {host_architecture()}, bytecode for {', '.join(tree.pythons)}")
         if package == "zip":
             with show.stage("zip") as say:
                 size = write_zip(tree.root, staging / "function.zip", say)
                 say(f"function.zip, {size / 1e6:.1f} MB")
-        write_manifest(staging, source, candidate, tree, verdict)
+        write_manifest(staging, task, choice, tree, questions.requests)
+        shutil.rmtree(staging / ".work")
     return Artifact.open(out)
-
-
-def _make(
-    source: "Source", engine: str, precision: str, max_drift: float | None, staging: Path, show: Progress
-) -> "tuple[Candidate, FunctionTree, Verdict]":
-    """The function for one engine, proven right."""
-    from coldpress.optimize import optimize
-    from coldpress.package.function import make_function
-    from coldpress.package.libraries import host_architecture
-    from coldpress.verify import verify
-
-    work, root = staging / ".work", staging / "function"
-    for folder in (work, root):
-        shutil.rmtree(folder, ignore_errors=True)
-    work.mkdir()
-    with show.stage("optimize") as say:
-        candidate = optimize(source, precision, engine, work, say)
-    with show.stage("package") as say:
-        tree = make_function(source, candidate, root)
-        say(f"function for {engine} on {host_architecture()}, bytecode for {', '.join(tree.pythons)}")
-    with show.stage("verify") as say:
-        verdict = verify(source, tree.root, precision, max_drift)
-        say(f"drift {verdict.drift.total:.4f} on {verdict.drift.samples} samples, limit {verdict.limit}")
-        verdict.enforce(precision)
-    return candidate, tree, verdict
-
-
-def _one_of(flag: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"--{flag} is {value!r}; it can be: {', '.join(allowed)}")
 
 
 def _need_export() -> None:

@@ -26,7 +26,7 @@ class Demo:
 
 
 def run_demo(out: Path, progress: Progress) -> Demo:
-    artifact = build(MODEL, out=out, progress=progress)
+    artifact = build(MODEL, out=out, quick=True, progress=progress)
     with progress.stage("measure") as say:
         say("cold starts and warm requests on one core")
         figures = measure(artifact.function_folder)

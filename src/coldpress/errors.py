@@ -8,6 +8,7 @@ ColdpressError
 │   └── UnsupportedModel the model is there, and cannot be pressed as asked
 ├── ExportError          PyTorch could not turn the model into a graph
 ├── DriftError           the pressed model's answers are too far from the original's
+├── TooLarge             the function does not fit what it was to be packed as
 ├── TargetError          the folder to write to cannot be used
 ├── ArtifactError        a folder is not an artifact, or one that another version made
 └── FunctionError        the function did not answer: it crashed, timed out, or refused to start
@@ -46,6 +47,10 @@ class ExportError(ColdpressError):
 
 
 class DriftError(ColdpressError):
+    pass
+
+
+class TooLarge(ColdpressError):
     pass
 
 

@@ -1,34 +1,31 @@
 """coldpress.json, the same on every machine, and measured.json, which is not."""
 
 import json
-import platform
-import shutil
+import os
 from pathlib import Path
 from typing import Any
 
 from coldpress.artifact import FORMAT, MANIFEST, MEASURED, file_hashes, folder_bytes
-from coldpress.intake.source import Source
-from coldpress.optimize import Candidate
+from coldpress.choose import Choice
+from coldpress.machine import cpu_name
 from coldpress.package.function import FunctionTree
 from coldpress.package.libraries import host_architecture
-from coldpress.verify import Verdict
+from coldpress.tasks import Request, Task
 from coldpress.version import __version__
 
-SAMPLES = ("The quick brown fox jumps over the lazy dog.", "Où est la bibliothèque ?", "ok")
+SAMPLES = 3
+_LONGEST_SAMPLE = 2000
 _DIGITS = 3  # engines differ in the last bits between CPUs, and a manifest must not
 
 
-def write_manifest(
-    staging: Path, source: Source, candidate: Candidate, tree: FunctionTree, verdict: Verdict
-) -> None:
+def write_manifest(staging: Path, task: Task, choice: Choice, tree: FunctionTree, requests: list[Request]) -> None:
     """Close the artifact: what was made, from what, how, and what every file hashes to."""
-    shutil.rmtree(staging / ".work")
-    drift = verdict.drift
+    source, drift = task.source, choice.verdict.drift
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "coldpress": __version__,
         "name": source.name,
-        "engine": candidate.engine,
+        "engine": choice.candidate.engine,
         "arch": host_architecture(),
         "python": "any",
         "bytecode": tree.pythons,
@@ -40,16 +37,16 @@ def write_manifest(
                 "kind": source.kind,
                 "architecture": source.architecture,
                 "source_files": source.files,
-                "recipe": candidate.recipe,
-                "inputs": {"text": "a text, or a list of texts"},
-                "outputs": {"embeddings": {"dimensions": source.dimensions, "pooling": tree.task["pooling"]}},
+                "recipe": choice.candidate.recipe.json(),
+                "tokenizer": choice.candidate.tokenizer or "compiled",
+                **task.describe(),
                 "drift": {
                     "total": round(drift.total, _DIGITS),
-                    "limit": verdict.limit,
+                    "limit": choice.verdict.limit,
                     "cosine_mean": round(drift.cosine_mean, _DIGITS),
                     "samples": drift.samples,
                 },
-                "samples": _samples(tree.root),
+                "samples": _samples(tree.root, requests),
             }
         },
         "sizes": {
@@ -65,31 +62,25 @@ def write_manifest(
         {
             "format": FORMAT,
             "cpu": cpu_name(),
-            "candidates": [{"recipe": candidate.recipe, "drift": vars(drift), "worst_sample": verdict.worst_text}],
+            "cores": os.cpu_count(),
+            "candidates": [trial.json() for trial in choice.trials],
         },
     )
 
 
-def cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next(
-        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine()
-    )
-
-
-def _samples(function: Path) -> list[dict[str, Any]]:
+def _samples(function: Path, requests: list[Request]) -> list[dict[str, Any]]:
     """A few requests with the answers expected of them, for whoever deploys the function."""
     from coldpress_runtime.function import Function
 
     ask = Function(str(function))
-    samples = []
-    for text in SAMPLES:
-        request = {"text": text}
+    samples: list[dict[str, Any]] = []
+    for request in requests:
+        if len(json.dumps(request)) > _LONGEST_SAMPLE:
+            continue
         answer = json.loads(ask.handle(request), parse_float=lambda digits: round(float(digits), _DIGITS))
         samples.append({"request": request, "answer": answer})
+        if len(samples) == SAMPLES:
+            break
     return samples
 
 

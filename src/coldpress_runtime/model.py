@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from coldpress_runtime.engines import Engine, Session
+    from coldpress_runtime.engines import Engine
     from coldpress_runtime.tasks.tokenizer import Tokenizer
 
 FORMAT = 1
 
 
 class Model:
-    def __init__(self, folder: str, spec: "dict[str, Any]", tokenizer: "Tokenizer", session: "Session"):
+    """`session` is what the engine gave; `tokenizer` is None for a model that reads no text."""
+
+    def __init__(self, folder: str, spec: "dict[str, Any]", tokenizer: "Tokenizer | None", session: "Any"):
         self.folder = folder
         self.spec = spec
         self.tokenizer = tokenizer
@@ -47,10 +49,11 @@ def open_model(folder: str, libraries: tuple[str, ...], threads: int) -> Model:
     trace.mark("task")
     engine = load_engine(spec["engine"], libraries)
     trace.mark("library")
-    if spec["tokenizer"] is None:  # the model carries its own
+    if spec["tokenizer"] is None:
         session = engine.open(folder, spec, threads)
         trace.mark("session")
-        return Model(folder, spec, session, session)  # type: ignore[arg-type]  # such a session can encode
+        # A press file may carry its tokenizer: then the session itself can encode.
+        return Model(folder, spec, session if spec["engine"] == "press" else None, session)
     return _open_both(engine, folder, spec, libraries, threads)
 
 
@@ -74,6 +77,10 @@ def _open_both(
         trace.mark("session")
     finally:
         tokenizer.join()  # never leave a thread behind, not even on the way out
+    if spec["engine"] != "press":
+        from coldpress_runtime.engines.padded import Session
+
+        session = Session(session, spec)
     return Model(folder, spec, tokenizer.result(), session)
 
 

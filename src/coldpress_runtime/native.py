@@ -6,7 +6,19 @@
 
 from _ctypes import CFuncPtr, _SimpleCData, byref, dlopen, dlsym
 
-__all__ = ["CString", "Char", "Float", "Int32", "Int64", "Pointer", "byref", "function", "open_library", "symbol"]
+__all__ = [
+    "CString",
+    "Char",
+    "Float",
+    "Int32",
+    "Int64",
+    "Pointer",
+    "byref",
+    "function",
+    "open_library",
+    "read_memory",
+    "symbol",
+]
 
 _CDECL = 1
 _RTLD_NOW = 2
@@ -50,6 +62,10 @@ def function(address: int, arity: int) -> CFuncPtr:
         body = {"_flags_": _CDECL, "_restype_": Pointer, "_argtypes_": (Pointer,) * arity}
         prototype = _prototypes[arity] = type("Function", (CFuncPtr,), body)
     return prototype(address)
+
+
+def read_memory(address: int, size: int) -> bytes:
+    return bytes((Char * size).from_address(address)) if size else b""
 
 
 def open_library(path: str) -> int:

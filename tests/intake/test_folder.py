@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from coldpress.errors import ColdpressError, IntakeError, ModelNotFound, UnsupportedModel, UsageError
-from coldpress.intake import Options, Source, find
+from coldpress.intake import Options, find
+from coldpress.intake.source import TextEncoder
 
 CONFIG = {"model_type": "bert", "hidden_size": 64, "max_position_embeddings": 128}
 
 
-def describe(folder: Path | str, **options: Any) -> Source:
+def describe(folder: Path | str, **options: Any) -> TextEncoder:
     with find(folder, Options(**options)) as source:
+        assert isinstance(source, TextEncoder)
         return source
 
 

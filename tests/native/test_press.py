@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import coldpress
 from coldpress.artifact import Artifact
 from coldpress.intake import Options, find
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press import lower
 from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.tokenizer import prepare_tokenizer
@@ -72,8 +73,9 @@ def unrounded(minilm_folder: Path, folder: Path) -> Path:
     """A ModernBERT in floats: the ops that the tiny model has not."""
     make("modernbert", minilm_folder, folder / "modern")
     with find(folder / "modern", Options(max_tokens=128)) as source:
+        assert isinstance(source, TextEncoder)
         file = lower(source)
-        file.tokenizer = compile_tokenizer(prepare_tokenizer(source, folder / "modern.json").path.read_text())
+        file.tokenizer = compile_tokenizer(prepare_tokenizer(source).json())
     file.write(folder / "modern.press")
     return folder / "modern.press"
 

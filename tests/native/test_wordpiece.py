@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from coldpress.artifact import Artifact
 from coldpress.errors import UnsupportedModel
 from coldpress.intake import Options, find
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress_runtime.engines.press import Engine, Session
@@ -29,7 +30,8 @@ BASES = "ab日 !\U0001d15f\U0001d160é"
 @pytest.fixture(scope="module")
 def tokenizer_json(minilm_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     with find(minilm_folder, Options()) as source:
-        return prepare_tokenizer(source, tmp_path_factory.mktemp("t") / "tokenizer.json").path.read_text()
+        assert isinstance(source, TextEncoder)
+        return prepare_tokenizer(source).json()
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from families import FAMILIES, make
 from numpy.typing import NDArray
 
 from coldpress.intake import Options, find
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press import lower
 from coldpress.optimize.press.calibrate import Calibration
 from coldpress.optimize.press.quantize import quantize
@@ -33,10 +33,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return Engine((str(folder),))
 
 
-def open_lowered(engine: Engine, source: Source, folder: Path, *, rounded: bool) -> Session:
+def open_lowered(engine: Engine, source: TextEncoder, folder: Path, *, rounded: bool) -> Session:
     file = lower(source)
     if rounded:
-        texts = prepare_tokenizer(source, folder / "tokenizer.json").calibration()
+        texts = prepare_tokenizer(source).calibration()
         quantize(file, Calibration(file, texts, folder))
     file.write(folder / "model.press")
     return engine.open(str(folder), {"model": "model.press"}, 1)
@@ -65,7 +65,7 @@ def truth(model: Any, encoded: Any, pick: str) -> Answers:
     return theirs
 
 
-def encode(source: Source, *parts: list[str]) -> list[Any]:
+def encode(source: TextEncoder, *parts: list[str]) -> list[Any]:
     tokenizer = load_tokenizer(source)
     return [
         tokenizer(*texts, truncation=True, max_length=source.max_tokens, return_token_type_ids=True)
@@ -78,6 +78,7 @@ def encode(source: Source, *parts: list[str]) -> list[Any]:
 def test_every_family_in_floats(family: str, engine: Engine, minilm_folder: Path, tmp_path: Path) -> None:
     model = make(family, minilm_folder, tmp_path / "model")
     with find(tmp_path / "model", Options(max_tokens=128, pooling="none")) as source:
+        assert isinstance(source, TextEncoder)
         encoded = encode(source, TEXTS)
         ours = answers(open_lowered(engine, source, tmp_path, rounded=False), encoded)
     assert measure(truth(model, encoded, "last_hidden_state"), ours).total <= 0.001
@@ -92,6 +93,7 @@ def test_every_head(family: str, head: str, engine: Engine, minilm_folder: Path,
     model = make(family, minilm_folder, tmp_path / "model", kind=f"For{head}", num_labels=5, initializer_range=0.1)
     task = "text-classification" if head == "SequenceClassification" else "token-classification"
     with find(tmp_path / "model", Options(max_tokens=128)) as found:
+        assert isinstance(found, TextEncoder)
         source = replace(found, task=task)
         paired = family in ("albert", "bert", "electra")
         encoded = encode(source, TEXTS, TEXTS[::-1]) if paired else encode(source, TEXTS)
@@ -113,6 +115,7 @@ def test_a_mean_pooled_classifier(engine: Engine, minilm_folder: Path, tmp_path:
         attention_bias=True,
     )
     with find(tmp_path / "model", Options(max_tokens=128)) as found:
+        assert isinstance(found, TextEncoder)
         source = replace(found, task="text-classification")
         encoded = encode(source, TEXTS)
         ours = answers(open_lowered(engine, source, tmp_path, rounded=False), encoded)
@@ -122,6 +125,7 @@ def test_a_mean_pooled_classifier(engine: Engine, minilm_folder: Path, tmp_path:
 def test_a_type_that_the_model_has_not_is_refused(engine: Engine, minilm_folder: Path, tmp_path: Path) -> None:
     make("bert", minilm_folder, tmp_path / "model")
     with find(tmp_path / "model", Options(max_tokens=128)) as source:
+        assert isinstance(source, TextEncoder)
         session = open_lowered(engine, source, tmp_path, rounded=False)
     with pytest.raises(EngineError, match="token type"):
         session.run([[101, 102]], [[0, 2]])

@@ -55,12 +55,14 @@ def test_every_pooling(pooling: str, tiny_folder: Path, tiny_artifact: Artifact,
 
 def test_shared_layers_are_written_once(minilm_folder: Path, tmp_path: Path) -> None:
     from coldpress.intake import Options, find
+    from coldpress.intake.source import TextEncoder
     from coldpress.optimize.press import lower
     from coldpress.optimize.press.calibrate import Calibration
     from coldpress.optimize.press.quantize import quantize
 
     make("albert", minilm_folder, tmp_path / "model")
     with find(tmp_path / "model", Options(max_tokens=128)) as source:
+        assert isinstance(source, TextEncoder)
         file = lower(source)
         calibration = Calibration(file, [[101, 102]], tmp_path)
     quantize(file, calibration)

@@ -60,7 +60,7 @@ def test_the_limits_of_fp32_and_fp16_are_not_for_sale() -> None:
 
 def test_a_build_over_the_limit_fails_and_says_what_to_do(tiny_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(DriftError, match=r"drifts 0\.\d+ .* limit is 1e-06.*--precision fp16"):
-        coldpress.build(tiny_folder, out=tmp_path / "out", max_drift=1e-6)
+        coldpress.build(tiny_folder, out=tmp_path / "out", precision="int8", max_drift=1e-6)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,19 +7,26 @@ import click
 
 from coldpress.artifact import Artifact
 
+PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+
 
 @click.command()
 @click.argument("model")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write the artifact to.")
 @click.option("--name", help="Name of the function. Default: the model's own.")
-@click.option("--precision", type=click.Choice(["int8", "fp16", "fp32"]), default="int8", show_default=True)
+@click.option(
+    "--precision", type=click.Choice(["auto", "int8", "fp16", "fp32"]), default="auto", show_default=True
+)
 @click.option(
     "--engine",
     type=click.Choice(["auto", "press", "onnxruntime"]),
     default="auto",
     show_default=True,
-    help="auto takes press where it can.",
+    help="auto takes the fastest whose answers are right.",
 )
+@click.option("--quick", is_flag=True, help="Press if it is right, else the better of the two best known.")
+@click.option("--recipe", type=PATH, help="A coldpress.json whose choice to repeat, without measuring.")
+@click.option("--samples", type=PATH, help="JSON Lines, a request on each, to judge answers by.")
 @click.option(
     "--pooling",
     metavar="MODE",
@@ -38,6 +45,9 @@ def build(
     name: str | None,
     precision: str,
     engine: str,
+    quick: bool,
+    recipe: Path | None,
+    samples: Path | None,
     pooling: str | None,
     max_tokens: int | None,
     max_drift: float | None,
@@ -54,9 +64,10 @@ def build(
       coldpress build demo:minilm --out out
       coldpress build BAAI/bge-small-en-v1.5 --out bge --precision fp16
       coldpress build ./my-model --out mine --pooling cls --max-tokens 128
+      coldpress build ./my-model --out again --recipe mine/coldpress.json
     """
     import coldpress
-    from coldpress.cli.show import artifact_table, stderr
+    from coldpress.cli.show import artifact_table, candidates_table, stderr
     from coldpress.progress import Shown
 
     artifact = coldpress.build(
@@ -65,6 +76,9 @@ def build(
         name=name,
         precision=precision,
         engine=engine,
+        quick=quick,
+        recipe=recipe,
+        samples=samples,
         pooling=pooling,
         max_tokens=max_tokens,
         max_drift=max_drift,
@@ -73,6 +87,7 @@ def build(
         progress=Shown(stderr()),
     )
     _result(artifact, as_json)
+    stderr().print(candidates_table(artifact))
     stderr().print(artifact_table(artifact))
     stderr().print(f'next: coldpress invoke {out} --data \'{{"text": "hi"}}\'', highlight=False, markup=False)
 

@@ -1,5 +1,7 @@
 """How results look on a terminal."""
 
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 
@@ -8,6 +10,8 @@ from coldpress.demo import Demo
 
 ZIP_LIMIT = 50e6
 UNZIPPED_LIMIT = 250e6
+#: what tells recipes of one engine and precision apart
+SHOWN_REWRITES = ("layout",)
 
 
 def stderr() -> Console:
@@ -37,6 +41,52 @@ def artifact_table(artifact: Artifact) -> Table:
     if sizes["zip"]:
         table.add_row("function.zip", "", megabytes(sizes["zip"]), megabytes(ZIP_LIMIT))
     return table
+
+
+def candidates_table(artifact: Artifact) -> Table:
+    """Everything that was tried, the chosen one first, and what came of it."""
+    measured = artifact.measured()
+    candidates = measured["candidates"]
+    shapes = next((list(one["timing"]["warm_ms"]) for one in candidates if one["timing"]), [])
+    table = Table(
+        title="candidates", caption=f"ms, medians on {measured['cpu']}; warm with one thread", title_justify="left"
+    )
+    table.add_column("recipe")
+    table.add_column("drift", justify="right")
+    table.add_column("model", justify="right")
+    for heading in [*shapes, "cold"] if shapes else []:
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for at, one in enumerate(candidates):
+        verdict, timing = one["verdict"], one["timing"]
+        figures = [f"{timing['warm_ms'][shape]:.1f}" for shape in shapes] if timing else [""] * len(shapes)
+        if shapes:
+            figures.append(f"{timing['cold_ms']:.0f}" if timing else "")
+        table.add_row(
+            recipe_name(one["recipe"]),
+            f"{verdict['drift']['total']:.4f}" if verdict else "",
+            megabytes(one["model_bytes"]) if one["model_bytes"] else "",
+            *figures,
+            "chosen" if at == 0 else _why_not(one),
+            style="bold green" if at == 0 else None,
+        )
+    return table
+
+
+def recipe_name(recipe: dict[str, Any]) -> str:
+    parts = [recipe["engine"], recipe["precision"]]
+    if recipe["keep"]:
+        parts.append(f"but {len(recipe['keep'])} layers")
+    return " ".join([*parts, *(step for step in recipe["rewrites"] if step in SHOWN_REWRITES)])
+
+
+def _why_not(candidate: dict[str, Any]) -> str:
+    if candidate["refused"]:
+        return str(candidate["refused"])[:60]
+    verdict = candidate["verdict"]
+    if not verdict["drift"]["total"] <= verdict["limit"]:
+        return f"over {verdict['limit']:g}"
+    return "slower" if candidate["timing"] else "too large"
 
 
 def demo_table(demo: Demo) -> Table:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coldpress.errors import IntakeError, ModelNotFound, UnsupportedModel, UsageError
-from coldpress.intake.source import POOLINGS, Dense, Options, Source
+from coldpress.intake.source import POOLINGS, Dense, Options, TextEncoder
 
 #: families whose position numbers start after the padding token's
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
@@ -16,7 +16,7 @@ DEFAULT_MAX_TOKENS = 512
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-def describe_folder(folder: Path, origin: str, options: Options) -> Source:
+def describe_folder(folder: Path, origin: str, options: Options) -> TextEncoder:
     config = _config(folder)
     weights = _weights(folder)
     architecture = str(config.get("model_type", "unknown"))
@@ -31,8 +31,8 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Source:
         pooling = _asked_pooling(options.pooling)
         normalize = normalize and bool(pooling)
         dense = dense if pooling else ()
-    return Source(
-        name=_name(options.name, origin),
+    return TextEncoder(
+        name=function_name(options.name, origin),
         origin=origin,
         kind="sentence-transformers" if modules else "transformers",
         task="embeddings",
@@ -54,7 +54,7 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Source:
     )
 
 
-def _name(asked: str | None, origin: str) -> str:
+def function_name(asked: str | None, origin: str) -> str:
     """The function's name; also a folder inside it, so only plain characters may stand in it."""
     if asked is not None:
         if not NAME.fullmatch(asked):

@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 POOLINGS = ("mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
 
@@ -15,6 +19,23 @@ class Options:
     max_tokens: int | None = None
     revision: str | None = None
     tokenizer: object | None = None
+    #: of a plain module: what it is called with, and which axes of it vary, by input
+    inputs: Any = None
+    dynamic: dict[str, tuple[int, ...]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A model, described: all that later stages need to know of where it came from."""
+
+    name: str
+    origin: str
+    kind: str
+    task: str
+    architecture: str
+    weights_bytes: int
+    #: sha256 of every file that decides what the model answers; empty for a model that lives in memory
+    files: dict[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -28,28 +49,31 @@ class Dense:
     activation: str
 
 
-@dataclass(frozen=True)
-class Source:
-    """A model, described: all that later stages need to know of where it came from."""
+@dataclass(frozen=True, kw_only=True)
+class TextEncoder(Source):
+    """A folder with a model that reads text, and its tokenizer."""
 
-    name: str
-    origin: str
-    kind: str
-    task: str
     folder: Path
-    architecture: str
     #: how token vectors become one vector, one or several of POOLINGS side by side; empty: they do not
     pooling: tuple[str, ...]
     normalize: bool
     hidden_size: int
     max_tokens: int
     lowercase: bool
-    weights_bytes: int
-    #: sha256 of every file that decides what the model answers
-    files: dict[str, str] = field(repr=False)
     #: layers between pooling and normalization
     dense: tuple[Dense, ...] = ()
 
     @property
     def dimensions(self) -> int:
         return self.dense[-1].outputs if self.dense else self.hidden_size * max(1, len(self.pooling))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveModule(Source):
+    """Any `nn.Module`: named tensors in, named tensors out."""
+
+    module: "nn.Module" = field(repr=False)
+    #: what it is called with, by the names of its forward's arguments
+    example: "dict[str, Tensor]" = field(repr=False)
+    #: axes of each input that may have any size
+    dynamic: dict[str, tuple[int, ...]]

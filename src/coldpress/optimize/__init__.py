@@ -1,48 +1,105 @@
-"""Optimize: from a source to what an engine runs as fast as it can and still right."""
+"""Optimize: proposes recipes for a model, and makes candidates of them."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from coldpress.intake.source import Source
+from coldpress.cache import cached
+from coldpress.errors import UnsupportedModel
+from coldpress.intake.source import Source, TextEncoder
+from coldpress.optimize.candidate import Candidate
+from coldpress.optimize.recipe import ENGINES, PRECISIONS, Recipe
+from coldpress.progress import Progress, Say
+from coldpress.tasks import Task
 
-__all__ = ["ENGINES", "PRECISIONS", "Candidate", "engines_for", "optimize"]
-
-PRECISIONS = ("fp32", "fp16", "int8")
-ENGINES = ("auto", "press", "onnxruntime")
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A model on disk and the recipe that made it."""
-
-    engine: str
-    precision: str
-    recipe: dict[str, Any]
-    files: tuple[Path, ...]
-    #: file names among `files`: what the engine opens, and the tokenizer unless the model carries it
-    model: str
-    tokenizer: str | None
-    #: texts run together up to this many tokens: more gains no speed on a vCPU, only memory
-    batch_tokens: int
-    #: what else the engine wants to know, for task.json
-    settings: dict[str, Any]
+__all__ = ["ENGINES", "PRECISIONS", "Candidate", "Recipe", "Workshop", "identity"]
 
 
-def engines_for(engine: str, precision: str) -> tuple[str, ...]:
-    """Which engines to try, the best first. Press computes in int8 only."""
-    if engine == "auto":
-        return ("press", "onnxruntime") if precision == "int8" else ("onnxruntime",)
-    return (engine,)
+class Workshop:
+    """Where candidates for one model are made. The graph is exported once, when it is first asked for."""
+
+    def __init__(self, task: Task, work: Path, show: Progress) -> None:
+        self.task = task
+        self._show = show
+        self._work = work
+        self._exported: Path | None = None
+
+    def exported(self) -> Path:
+        if self._exported is None:
+            from coldpress.optimize.export import export
+
+            with self._show.stage("export") as say:
+                kept = self._kept(
+                    "export",
+                    identity(self.task.source),
+                    lambda folder: export(self.task, folder / "exported.onnx", say),
+                )
+                self._exported = kept / "exported.onnx"
+                say(f"{self.task.source.architecture} as a graph, by PyTorch")
+        return self._exported
+
+    def recipes(self, engine: str, precision: str) -> Iterator[Recipe]:
+        """What is worth trying, the best known first."""
+        text = isinstance(self.task.source, TextEncoder)
+        if engine == "press" or (engine == "auto" and precision in ("auto", "int8") and text):
+            from coldpress.optimize.press import RECIPE
+
+            yield RECIPE
+        if engine in ("auto", "onnxruntime"):
+            from coldpress.optimize.proposals import graph_recipes
+
+            yield from graph_recipes(self.exported(), precision)
+
+    def gentler(self, recipe: Recipe) -> Iterator[Recipe]:
+        """The same with fewer layers in int8, the ones that suffer most left alone first."""
+        if recipe.engine == "onnxruntime" and recipe.precision == "int8":
+            from coldpress.optimize.proposals import with_layers_kept
+
+            yield from with_layers_kept(recipe, self.exported(), self.task.calibration())
+
+    def make(self, recipe: Recipe, say: Say) -> Candidate:
+        source = self.task.source
+        if recipe.engine == "press":
+            from coldpress.optimize.press import press
+
+            if not isinstance(source, TextEncoder):
+                raise UnsupportedModel(f"the press engine runs text encoders; {source.origin} is a {source.kind}")
+            encoder = source
+            folder = self._kept(
+                "candidate",
+                [identity(source), recipe.json()],
+                lambda folder: press(encoder, folder, say).write(folder),
+            )
+        else:
+            from coldpress.optimize.graphs import rewrite
+
+            graph = self.exported()
+            with graph.open("rb") as file:
+                made_from = hashlib.file_digest(file, "sha256").hexdigest()
+            folder = self._kept(
+                "candidate",
+                [identity(source), made_from, recipe.json()],
+                lambda folder: rewrite(self.task, recipe, graph, folder, say).write(folder),
+            )
+        return Candidate.read(folder)
+
+    def _kept(self, kind: str, key: Any, make: Callable[[Path], None]) -> Path:
+        """A folder from the cache; for a model that lives in memory, whose code is unknown, made anew."""
+        if identity(self.task.source) is not None:
+            return cached(kind, key, make)
+        folder = Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=self._work))
+        make(folder)
+        return folder
 
 
-def optimize(source: Source, precision: str, engine: str, work: Path, say: Callable[[str], None]) -> Candidate:
-    """Make `source` ready for one engine, with files in the folder `work`; what it cannot run says why."""
-    if engine == "press":
-        from coldpress.optimize.press import press
-
-        return press(source, work, say)
-    from coldpress.optimize.graphs import graph
-
-    return graph(source, precision, work, say)
+def identity(source: Source) -> Any:
+    """All that decides what a model answers; None when that cannot be known."""
+    if isinstance(source, TextEncoder):
+        where = str(source.folder)
+        facts: Any = json.loads(json.dumps(asdict(source), default=str).replace(where, ""))
+        return {key: value for key, value in facts.items() if key not in ("name", "origin", "folder")}
+    return None

@@ -1,50 +1,51 @@
-"""For onnxruntime: export a graph with PyTorch, rewrite it, save it."""
+"""For onnxruntime: an exported graph, rewritten as a recipe says, and saved."""
 
-from collections.abc import Callable
+import tempfile
 from pathlib import Path
-from typing import Any
 
-from coldpress.intake.source import Source
-from coldpress.optimize import Candidate
+import onnx
 
-SMOOTHING = 0.6
-BATCH_TOKENS = 512
+from coldpress.errors import UnsupportedModel
+from coldpress.optimize.candidate import Candidate
+from coldpress.optimize.recipe import Recipe
+from coldpress.optimize.rewrites import Context, find_rewrite
+from coldpress.optimize.save import save
+from coldpress.progress import Say
+from coldpress.tasks import Task
+
+#: how much a session still has to optimize when it opens: nothing, constants to fold, memory layouts to choose
+_LEVELS = {"half": 1, "layout": 99}
 
 
-def graph(source: Source, precision: str, work: Path, say: Callable[[str], None]) -> Candidate:
-    from coldpress.optimize import embedding_rows, export, half, matmul_int8, save, smooth
-    from coldpress.optimize.tokenizer import prepare_tokenizer
-
-    tokenizer = prepare_tokenizer(source, work / "tokenizer.json")
-    say(f"exporting {source.architecture} with PyTorch")
-    model = export.export(source, work)
-    recipe: dict[str, Any] = {"engine": "onnxruntime", "precision": precision, "rewrites": []}
-    if precision == "int8":
-        say("moving outliers from activations into weights")
-        model = smooth.smooth(model, smooth.feeds(tokenizer.calibration()), SMOOTHING)
-        say("quantizing to int8, a scale per channel")
-        model = matmul_int8.quantize(model, work)
-        model = embedding_rows.quantize(model)
-        recipe["rewrites"] = [f"smooth:{SMOOTHING}", "matmul-int8:per-channel,7-bit", "embedding-rows-int8"]
-    say("fusing and saving the graph")
-    model = save.fuse(model, work)
-    if precision == "fp16":
-        model = half.store_half(model)
-        recipe["rewrites"] = ["store-half"]
-    saved, weights = save.save(model, work)
+def rewrite(task: Task, recipe: Recipe, exported: Path, work: Path, say: Say) -> Candidate:
+    model = onnx.load(exported)
+    level = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        context = Context(task.calibration, Path(scratch), recipe.keep)
+        for step in recipe.rewrites:
+            name, _, setting = step.partition(":")
+            level = max(level, _LEVELS.get(name, 0))
+            if name == "layout":  # done by the session, for the CPU that it finds itself on
+                continue
+            say(f"{recipe.engine} {recipe.precision}: {step}")
+            change = find_rewrite(name)
+            try:
+                model = change(model, context, setting)
+            except Exception as error:  # libraries fail in as many ways as there are graphs
+                raise UnsupportedModel(f"{step} fails on this graph: {type(error).__name__}: {error}") from error
+    saved, weights = save(model, work)
+    carried = task.carry(work)
+    signature = task.signature()
     return Candidate(
-        engine="onnxruntime",
-        precision=precision,
         recipe=recipe,
-        files=(saved, weights, tokenizer.path),
+        files=(saved, weights, *carried.files),
         model=saved.name,
-        tokenizer=tokenizer.path.name,
-        batch_tokens=BATCH_TOKENS,
+        tokenizer=carried.tokenizer,
+        batch_tokens=carried.batch_tokens,
         settings={
-            "inputs": list(export.INPUTS),
-            "output": export.OUTPUT,
-            "pad_id": tokenizer.pad_id,
-            # Whether constants wait to be folded when the session opens.
-            "fold": precision == "fp16",
+            "graph_inputs": list(signature.inputs),
+            "graph_outputs": list(signature.outputs),
+            "level": level,
+            **carried.settings,
         },
     )

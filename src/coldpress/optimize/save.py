@@ -1,4 +1,4 @@
-"""ONNX Runtime's own fusions, and the two files that a function carries of a graph.
+"""The two files that a function carries of a graph.
 
 `model.onnx` holds the graph, `weights.bin` the weights: contiguous, aligned to pages, and mapped by
 the session instead of being read and copied. ONNX Runtime's own flat format opens no sooner, its
@@ -8,7 +8,6 @@ bytes differ from one save to the next, and the process keeps 10 MB more of it i
 from pathlib import Path
 
 import onnx
-import onnxruntime
 from onnx import numpy_helper
 
 from coldpress.optimize.graph import replace_initializers
@@ -17,18 +16,6 @@ GRAPH = "model.onnx"
 WEIGHTS = "weights.bin"
 _PAGE = 4096
 _SMALL = 64 * 1024  # a tensor below this stays in the graph: mapping it would cost more than reading it
-
-
-def fuse(model: onnx.ModelProto, work: Path) -> onnx.ModelProto:
-    """The graph after ONNX Runtime's fusions."""
-    path = work / "fused.onnx"
-    options = onnxruntime.SessionOptions()
-    # Extended and no further: the level above writes memory layouts for this machine's CPU.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    options.optimized_model_filepath = str(path)
-    options.log_severity_level = 3
-    onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return onnx.load(path)
 
 
 def save(model: onnx.ModelProto, folder: Path) -> tuple[Path, Path]:

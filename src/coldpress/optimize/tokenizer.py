@@ -6,29 +6,34 @@ from pathlib import Path
 from typing import Any
 
 from coldpress.errors import UnsupportedModel
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 from coldpress.samples import builtin_texts
 
 
 @dataclass(frozen=True)
 class Prepared:
-    path: Path
+    backend: Any
     pad_id: int
+
+    def write(self, path: Path) -> Path:
+        path.write_text(self.json(), encoding="utf-8")
+        return path
+
+    def json(self) -> str:
+        text: str = self.backend.to_str(pretty=False)
+        return text
 
     def calibration(self) -> list[list[int]]:
         """Token ids of the built-in calibration texts: none of them is used to measure drift."""
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(self.path))
         texts = builtin_texts("coldpress.optimize", "calibration/texts.jsonl")
-        return [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+        return [encoding.ids for encoding in self.backend.encode_batch(texts)]
 
 
 #: classes of transformers that use a folder's tokenizer.json as it is: no need to import them for it
 _PLAIN = ("Bert", "DistilBert", "Electra", "PreTrained")
 
 
-def prepare_tokenizer(source: Source, path: Path) -> Prepared:
+def prepare_tokenizer(source: TextEncoder) -> Prepared:
     backend, pad_id = _plain_backend(source.folder) or _backend_of(load_tokenizer(source))
     backend.no_padding()
     backend.enable_truncation(source.max_tokens)
@@ -37,8 +42,7 @@ def prepare_tokenizer(source: Source, path: Path) -> Prepared:
 
         own = [backend.normalizer] if backend.normalizer is not None else []
         backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
-    path.write_text(backend.to_str(pretty=False), encoding="utf-8")
-    return Prepared(path, pad_id)
+    return Prepared(backend, pad_id)
 
 
 def _plain_backend(folder: Path) -> tuple[Any, int] | None:
@@ -65,7 +69,7 @@ def _backend_of(tokenizer: Any) -> tuple[Any, int]:
     return tokenizer.backend_tokenizer, int(tokenizer.pad_token_id or 0)
 
 
-def load_tokenizer(source: Source) -> Any:
+def load_tokenizer(source: TextEncoder) -> Any:
     """The tokenizer as transformers sees it, which is what the original model is used with."""
     from transformers import AutoTokenizer
 

@@ -8,7 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
+from importlib.resources import as_file, files
 from pathlib import Path
+
+from coldpress.cache import cached
 
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
@@ -26,6 +30,7 @@ for folder, _, names in sorted(os.walk(root)):
 """
 
 
+@cache
 def interpreters() -> dict[str, str]:
     """The Pythons on this machine, by minor version: this one, those on PATH, pyenv's."""
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -40,19 +45,26 @@ def interpreters() -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda item: VERSIONS.index(item[0]) if item[0] in VERSIONS else 99))
 
 
-def compile_runtime(folder: Path) -> list[str]:
-    """Compile the runtime in `folder` for every Python found; returns their versions."""
+def place_runtime(target: Path) -> list[str]:
+    """Put the runtime at `target`, compiled for every Python found; returns their versions."""
     found = interpreters()
+    shutil.copytree(cached("runtime", found, lambda folder: _compile(folder, found)) / "compiled", target)
+    return list(found)
+
+
+def _compile(folder: Path, found: dict[str, str]) -> None:
+    target = folder / "compiled"
+    with as_file(files("coldpress_runtime")) as runtime:
+        shutil.copytree(runtime, target, ignore=shutil.ignore_patterns("__pycache__", "py.typed"))
     for path in found.values():
         # A fresh process and a fixed hash seed: the same bytes each time.
         subprocess.run(
-            [path, "-I", "-S", "-c", _COMPILE, str(folder)],
+            [path, "-I", "-S", "-c", _COMPILE, str(target)],
             check=True,
             env={"PYTHONHASHSEED": "0"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
         )
-    return list(found)
 
 
 def _runs(path: str, version: str) -> bool:

@@ -4,22 +4,15 @@ import json
 import os
 import shutil
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from coldpress.intake.source import Source
-from coldpress.optimize import Candidate
-from coldpress.package.bytecode import compile_runtime
+from coldpress.optimize.candidate import Candidate
+from coldpress.package.bytecode import place_runtime
 from coldpress.package.libraries import place_libraries
+from coldpress.tasks import Task
 
 TASK_FORMAT = 1
-
-#: What one request may bring, beside Lambda's own limits. Kept in task.json, so that it can be read.
-LIMITS = {
-    "texts": 2048,
-    "characters": 100_000,
-}
 
 BOOTSTRAP = """\
 #!/bin/sh
@@ -64,49 +57,44 @@ def lambda_handler(event, context):
 @dataclass(frozen=True)
 class FunctionTree:
     root: Path
-    task: dict[str, Any]
+    spec: dict[str, Any]
     versions: dict[str, str]
     pythons: list[str]
 
 
-def make_function(source: Source, candidate: Candidate, root: Path) -> FunctionTree:
+def make_function(task: Task, candidate: Candidate, root: Path) -> FunctionTree:
     root.mkdir()
     _write(root / "bootstrap", BOOTSTRAP, executable=True)
     _write(root / "handler.py", HANDLER)
-    _copy_runtime(root / "coldpress_runtime")
-    pythons = compile_runtime(root / "coldpress_runtime")
+    pythons = place_runtime(root / "coldpress_runtime")
     versions = place_libraries(candidate.engine, candidate.tokenizer is not None, root / "lib")
-    task = _task(source, candidate)
-    folder = root / "models" / source.name
+    spec = _spec(task, candidate)
+    folder = root / "models" / task.source.name
     folder.mkdir(parents=True)
     for path in candidate.files:
         shutil.copyfile(path, folder / path.name)
-    _write(folder / "task.json", json.dumps(task, indent=1) + "\n")
+    _write(folder / "task.json", json.dumps(spec, indent=1) + "\n")
     readable(root)
-    return FunctionTree(root, task, versions, pythons)
+    return FunctionTree(root, spec, versions, pythons)
 
 
-def _task(source: Source, candidate: Candidate) -> dict[str, Any]:
+def _spec(task: Task, candidate: Candidate) -> dict[str, Any]:
+    own = task.spec()
+    limits = own.pop("limits", {})
+    if candidate.batch_tokens:
+        limits = limits | {"batch_tokens": candidate.batch_tokens}
     return {
         "format": TASK_FORMAT,
-        "name": source.name,
-        "task": source.task,
+        "name": task.source.name,
+        "task": task.source.task,
         "engine": candidate.engine,
         "precision": candidate.precision,
         "model": candidate.model,
         "tokenizer": candidate.tokenizer,
-        "dimensions": source.dimensions,
-        "pooling": "+".join(source.pooling) or "none",
-        "normalize": source.normalize,
-        "max_tokens": source.max_tokens,
-        "limits": LIMITS | {"batch_tokens": candidate.batch_tokens},
+        **own,
+        "limits": limits,
         **candidate.settings,
     }
-
-
-def _copy_runtime(target: Path) -> None:
-    with as_file(files("coldpress_runtime")) as runtime:
-        shutil.copytree(runtime, target, ignore=shutil.ignore_patterns("__pycache__", "py.typed"))
 
 
 def readable(root: Path) -> None:

@@ -1,37 +1,59 @@
 """Verify: prove that the pressed function still answers as the original model does."""
 
+import hashlib
 import json
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from coldpress.emulate.sandbox import Sandbox
 from coldpress.errors import DriftError
-from coldpress.intake.source import Source
-from coldpress.samples import builtin_texts
-from coldpress.verify.drift import Drift, measure
+from coldpress.tasks import Answer, Request, Task
+from coldpress.verify.drift import Drift, measure_parts
 
-__all__ = ["LIMITS", "Drift", "Verdict", "limit_for", "verify"]
+__all__ = ["LIMITS", "Drift", "Questions", "Verdict", "limit_for", "verify"]
 
 #: What each precision must stay under. Only the one for int8 is a matter of taste.
 LIMITS = {"fp32": 0.001, "fp16": 0.01, "int8": 0.15}
 
 
 @dataclass(frozen=True)
+class Questions:
+    """Requests, and what the original model answers to them."""
+
+    requests: list[Request]
+    truth: list[Answer]
+
+    def digest(self) -> str:
+        seen = hashlib.sha256(json.dumps(self.requests).encode())
+        for parts in self.truth:
+            for part in parts:
+                seen.update(part.tobytes())
+        return seen.hexdigest()
+
+
+@dataclass(frozen=True)
 class Verdict:
     drift: Drift
     limit: float
-    worst_text: str
+    worst_sample: str
 
-    def enforce(self, precision: str) -> None:
-        if not self.drift.total <= self.limit:  # also when it is not a number
-            gentler = {"int8": "fp16", "fp16": "fp32"}.get(precision)
-            way_out = f"try --precision {gentler}" if gentler else "this is a fault of coldpress: please report it"
-            raise DriftError(
-                f"the {precision} model drifts {self.drift.total:.4f} from the original; "
-                f"the limit is {self.limit}. Worst on {self.worst_text[:60]!r} ({self.drift.worst:.3f}); {way_out}"
-            )
+    @property
+    def passed(self) -> bool:
+        return self.drift.total <= self.limit  # not when it is not a number
+
+    def __str__(self) -> str:
+        return (
+            f"drifts {self.drift.total:.4f} from the original; the limit is {self.limit:g}. "
+            f"Worst on {self.worst_sample[:80]} ({self.drift.worst:.3f})"
+        )
+
+    def json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, content: dict[str, Any]) -> "Verdict":
+        return cls(Drift(**content["drift"]), content["limit"], content["worst_sample"])
 
 
 def limit_for(precision: str, asked: float | None) -> float:
@@ -40,21 +62,18 @@ def limit_for(precision: str, asked: float | None) -> float:
     return LIMITS[precision]
 
 
-def verify(source: Source, function: Path, precision: str, max_drift: float | None = None) -> Verdict:
-    """Ask the original model and the function at `function` the same questions, one at a time."""
-    from coldpress.verify.original import original_answers
-    from coldpress_runtime.function import Function
-
-    texts = builtin_texts("coldpress.verify", "samples/texts.jsonl")
-    truth = original_answers(source, texts)
-    pressed = Function(str(function))
-    answers = [_vector(pressed.handle({"text": text})) for text in texts]
-    drift = measure(truth, answers)
-    return Verdict(drift, limit_for(precision, max_drift), texts[drift.worst_at])
+def verify(task: Task, questions: Questions, sandbox: Callable[[], Sandbox], limit: float) -> Verdict:
+    """Ask the function in a sandbox what the original was asked, one question at a time."""
+    with sandbox() as asked:
+        answers = [task.read(_answer(asked, request)) for request in questions.requests]
+    drift = measure_parts(questions.truth, answers)
+    return Verdict(drift, limit, json.dumps(questions.requests[drift.worst_at], ensure_ascii=False)[:500])
 
 
-def _vector(answer: str) -> NDArray[np.float32]:
-    parsed = json.loads(answer)
-    if "error" in parsed:
-        raise DriftError(f"the pressed function refused a sample: {parsed['error']['message']}")
-    return np.array(parsed["embeddings"][0], dtype=np.float32).reshape(-1)
+def _answer(sandbox: Sandbox, request: Request) -> Any:
+    invoked = sandbox.invoke(json.dumps(request).encode())
+    answer = json.loads(invoked.body)
+    if not invoked.ok or "error" in answer:
+        said = answer["error"]["message"] if "error" in answer else answer.get("errorMessage", answer)
+        raise DriftError(f"the pressed function did not answer {json.dumps(request)[:80]}: {said}")
+    return answer

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Answers = Sequence[NDArray[np.float32]]
+from coldpress.errors import DriftError
+from coldpress.tasks import Answer
+
+Vectors = Sequence[NDArray[np.float32]]
+
+_CONSTANT = 1e-3  # answers whose spread is a smaller part of them than this count as constant
 
 
 @dataclass(frozen=True)
@@ -26,12 +31,28 @@ class Drift:
     samples: int
 
 
-def measure(truth: Answers, answers: Answers) -> Drift:
+def measure_parts(truth: Sequence[Answer], answers: Sequence[Answer]) -> Drift:
+    """The drift of the part of the answers that drifts most."""
+    parts = zip(zip(*truth, strict=True), zip(*answers, strict=True), strict=True)
+    return max((measure(right, ours) for right, ours in parts), key=_badness)
+
+
+def _badness(drift: Drift) -> float:
+    return drift.total if np.isfinite(drift.total) else np.inf
+
+
+def measure(truth: Vectors, answers: Vectors) -> Drift:
     if len(truth) != len(answers) or not truth:
         raise ValueError(f"{len(answers)} answers to {len(truth)} samples")
+    for right, ours in zip(truth, answers, strict=True):
+        if right.shape != ours.shape:
+            raise DriftError(f"the pressed function answers {ours.size} numbers, the original {right.size}")
     sizes = {vector.size for vector in truth}
-    mean = np.mean(truth, axis=0) if len(sizes) == 1 else np.float32(np.concatenate(list(truth)).mean())
+    alike = len(sizes) == 1 and len(truth) > 1
+    mean = np.mean(truth, axis=0) if alike else np.float32(np.concatenate(list(truth)).mean())
     spread = np.array([float(np.sum((y - mean) ** 2)) for y in truth])
+    # An answer that never varies is compared to its own size instead of to its spread.
+    spread = np.maximum(spread, [_CONSTANT**2 * float(np.sum(y**2)) for y in truth])
     error = np.array([float(np.sum((ours - y) ** 2)) for ours, y in zip(answers, truth, strict=True)])
     cosines = [_cosine(ours, y) for ours, y in zip(answers, truth, strict=True)]
     worst = int(np.argmax(error))
@@ -50,10 +71,10 @@ def _cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
     return float(a @ b / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-30))
 
 
-def _rank_correlation(truth: Answers, answers: Answers) -> float:
+def _rank_correlation(truth: Vectors, answers: Vectors) -> float:
     """Spearman's, between the similarities of all pairs before and after."""
 
-    def ranks(vectors: Answers) -> NDArray[np.float64]:
+    def ranks(vectors: Vectors) -> NDArray[np.float64]:
         matrix = np.stack(list(vectors)).astype(np.float64)
         matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-30)
         upper = (matrix @ matrix.T)[np.triu_indices(len(matrix), 1)]

@@ -1,5 +1,6 @@
-"""Engines: each opens a model and runs it on token ids. One file per engine.
+"""Engines: each opens a model and runs it. One file per engine.
 
+Press takes token ids; the others take tensors, and `padded` makes texts of several lengths into such.
 Tasks never learn which engine they were given.
 """
 
@@ -7,10 +8,25 @@ from coldpress_runtime.faults import LoadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, Protocol
 
+    #: a tensor to read: its type, its shape, its numbers as they lie in memory
+    Input = tuple[str, "tuple[int, ...]", Any]
+
     class Engine(Protocol):
-        def open(self, folder: str, spec: dict[str, Any], threads: int) -> "Session": ...
+        def open(self, folder: str, spec: dict[str, Any], threads: int) -> Any:
+            """A Session or a TensorSession, as the engine is."""
+
+    class TensorSession(Protocol):
+        def call(self, inputs: Sequence[Input]) -> "list[Tensor]": ...
+
+    class Tensor(Protocol):
+        #: where its numbers lie, until it is closed
+        address: int
+
+        def form(self) -> tuple[str, list[int]]: ...
+        def close(self) -> None: ...
 
     class Session(Protocol):
         def run(self, batch: list[list[int]]) -> "Output": ...

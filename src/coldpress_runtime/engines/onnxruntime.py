@@ -8,12 +8,15 @@ from posix import putenv
 
 from coldpress_runtime.faults import EngineError, LoadError
 from coldpress_runtime.libraries import find_library
-from coldpress_runtime.native import CString, Float, Int64, Pointer, byref, function, open_library, symbol
+from coldpress_runtime.native import CString, Int32, Int64, Pointer, byref, function, open_library, symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from _ctypes import Array, CFuncPtr
+    from _ctypes import CFuncPtr
+    from collections.abc import Sequence
     from typing import Any
+
+    from coldpress_runtime.engines import Input
 
 API_VERSION = 16  # all that is called here; every later ONNX Runtime still offers it
 
@@ -27,18 +30,33 @@ _SET_INTRA_OP_NUM_THREADS = 24
 _SET_INTER_OP_NUM_THREADS = 25
 _CREATE_TENSOR_WITH_DATA = 49
 _GET_TENSOR_MUTABLE_DATA = 51
+_GET_ELEMENT_TYPE = 60
+_COUNT_DIMENSIONS = 61
+_GET_DIMENSIONS = 62
+_GET_TYPE_AND_SHAPE = 65
 _CREATE_CPU_MEMORY_INFO = 69
 _RELEASE_STATUS = 93
 _RELEASE_VALUE = 96
+_RELEASE_TYPE_AND_SHAPE = 99
 _RELEASE_SESSION_OPTIONS = 100
 _ADD_SESSION_CONFIG_ENTRY = 130
 
 _LOG_ERRORS = 3
-_INT64 = 7  # ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64
 _DEVICE_ALLOCATOR = 0
 _DEFAULT_MEMORY = 0
-_OPTIMIZE_NOTHING = 0
-_OPTIMIZE_BASIC = 1
+
+#: ONNX_TENSOR_ELEMENT_DATA_TYPE_…
+_TYPES = {
+    "float32": 1,
+    "uint8": 2,
+    "int8": 3,
+    "int16": 5,
+    "int32": 6,
+    "int64": 7,
+    "bool": 9,
+    "float16": 10,
+    "float64": 11,
+}
 
 LIBRARY = "libonnxruntime.so"
 
@@ -98,60 +116,41 @@ class Engine:
 
 
 class Session:
-    """One model, opened. `run` may be called by several threads at once."""
+    """One model, opened. `call` may be used by several threads at once."""
 
     def __init__(self, api: Api, env: int, path: str, spec: "dict[str, Any]", threads: int) -> None:
         self._api = api
-        self._pad: int = spec["pad_id"]
-        self._dimensions: int = spec["dimensions"]
-        self._pooled: bool = spec["pooling"] != "none"
         options = api.create(_CREATE_SESSION_OPTIONS)
         api.call(_SET_INTRA_OP_NUM_THREADS, options, threads)
         api.call(_SET_INTER_OP_NUM_THREADS, options, 1)
-        # The graph was optimized when it was built; what may be left is to fold what is stored in halves.
-        api.call(_SET_GRAPH_OPTIMIZATION_LEVEL, options, _OPTIMIZE_BASIC if spec["fold"] else _OPTIMIZE_NOTHING)
+        # The graph was optimized when it was built; what may be left is said in task.json.
+        api.call(_SET_GRAPH_OPTIMIZATION_LEVEL, options, spec["level"])
         # A sandbox is frozen between requests: a spinning thread only burns the caller's time.
         api.call(_ADD_SESSION_CONFIG_ENTRY, options, b"session.intra_op.allow_spinning", b"0")
         self._session = api.create(_CREATE_SESSION, env, path.encode(), options)
         api.release(_RELEASE_SESSION_OPTIONS, options)
         self._memory = api.create(_CREATE_CPU_MEMORY_INFO, _DEVICE_ALLOCATOR, _DEFAULT_MEMORY)
-        names: list[str] = spec["inputs"]
-        self._input_names = (CString * len(names))(*[name.encode() for name in names])
-        self._output_names = (CString * 1)(spec["output"].encode())
+        inputs: list[str] = spec["graph_inputs"]
+        outputs: list[str] = spec["graph_outputs"]
+        self._input_names = (CString * len(inputs))(*[name.encode() for name in inputs])
+        self._output_names = (CString * len(outputs))(*[name.encode() for name in outputs])
 
-    def run(self, batch: list[list[int]]) -> "Output":
-        """Run texts of token ids, the shorter ones padded to the longest."""
-        longest = max(map(len, batch))
-        ids: list[int] = []
-        mask: list[int] = []
-        for one in batch:
-            padding = longest - len(one)
-            ids += one
-            mask += [1] * len(one)
-            if padding:
-                ids += [self._pad] * padding
-                mask += [0] * padding
-        lengths = [1 if self._pooled else len(one) for one in batch]
-        made = self._run([ids, mask], (len(batch), longest))
-        return Output(self._api, made, lengths, self._dimensions, 1 if self._pooled else longest)
-
-    def _run(self, inputs: list[list[int]], shape: tuple[int, ...]) -> int:
-        """Run the graph on int64 inputs, all of one shape; returns the tensor that it makes."""
+    def call(self, inputs: "Sequence[Input]") -> "list[Tensor]":
+        """Run the graph; what it makes must be closed."""
         api = self._api
-        dims = (Int64 * len(shape))(*shape)
-        buffers = [(Int64 * len(values))(*values) for values in inputs]
         values = (Pointer * len(inputs))()
-        made = (Pointer * 1)()
+        made = (Pointer * len(self._output_names))()
         try:
-            for at, buffer in enumerate(buffers):
+            for at, (kind, shape, buffer) in enumerate(inputs):
+                dims = (Int64 * len(shape))(*shape)
                 values[at] = api.create(
                     _CREATE_TENSOR_WITH_DATA,
                     self._memory,
                     buffer,
-                    8 * len(buffer),
+                    memoryview(buffer).nbytes,
                     dims,
                     len(shape),
-                    _INT64,
+                    _TYPES[kind],
                 )
             api.call(
                 _RUN,
@@ -161,47 +160,40 @@ class Session:
                 values,
                 len(inputs),
                 self._output_names,
-                1,
+                len(self._output_names),
                 made,
             )
         finally:
             for value in values:
                 if value:
                     api.release(_RELEASE_VALUE, value)
-        tensor: int = made[0]
-        return tensor
+        return [Tensor(api, value) for value in made]
 
 
-class Output:
-    """A tensor of float32 that the engine made, readable until it is closed."""
+class Tensor:
+    """What the engine made, readable until it is closed."""
 
-    def __init__(self, api: Api, value: int, lengths: list[int], dimensions: int, step: int) -> None:
+    def __init__(self, api: Api, value: int) -> None:
         self._api = api
         self._value = value
-        self._lengths = lengths  # rows that each text has,
-        self._step = step  # and rows that lie between one text and the next: padding counts here
-        self._dimensions = dimensions
-        self._format = ""
-        self._data: int = api.create(_GET_TENSOR_MUTABLE_DATA, value)
+        self.address: int = api.create(_GET_TENSOR_MUTABLE_DATA, value)
 
-    def row(self, at: int) -> tuple[int, int]:
-        start = at * self._step * self._dimensions
-        return start, start + self._lengths[at] * self._dimensions
-
-    def _slice(self, start: int, stop: int) -> "Array[Float]":
-        return (Float * (stop - start)).from_address(self._data + 4 * start)
-
-    def json(self, start: int, stop: int) -> str:
-        if len(self._format) != 5 * (stop - start) - 1:
-            # Nine significant digits read back as the same float32, always.
-            self._format = ("%.9g," * (stop - start))[:-1]
-        text = self._format % tuple(self._slice(start, stop)[:])
-        if "n" in text:  # nan or inf
-            raise EngineError("the model answered with a value that is not a finite number")
-        return f"[{text}]"
-
-    def raw(self, start: int, stop: int) -> bytes:
-        return bytes(self._slice(start, stop))
+    def form(self) -> tuple[str, list[int]]:
+        """The type and the shape."""
+        api = self._api
+        info = api.create(_GET_TYPE_AND_SHAPE, self._value)
+        try:
+            kind, rank = Int32(), Int64()
+            api.call(_GET_ELEMENT_TYPE, info, byref(kind))
+            api.call(_COUNT_DIMENSIONS, info, byref(rank))
+            dims = (Int64 * rank.value)()
+            api.call(_GET_DIMENSIONS, info, dims, rank.value)
+        finally:
+            api.release(_RELEASE_TYPE_AND_SHAPE, info)
+        names = [name for name, number in _TYPES.items() if number == kind.value]
+        if not names:
+            raise EngineError(f"the model answered with a tensor of ONNX type {kind.value}")
+        return names[0], dims[:]
 
     def close(self) -> None:
         self._api.release(_RELEASE_VALUE, self._value)

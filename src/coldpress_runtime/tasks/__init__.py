@@ -22,4 +22,8 @@ def open_task(model: "Model") -> "Task":
         from coldpress_runtime.tasks.embeddings import Embeddings
 
         return Embeddings(model)
-    raise LoadError(f"task.json names the task {name!r}; this runtime has: embeddings")
+    if name == "tensors":
+        from coldpress_runtime.tasks.tensors import Tensors
+
+        return Tensors(model)
+    raise LoadError(f"task.json names the task {name!r}; this runtime has: embeddings, tensors")

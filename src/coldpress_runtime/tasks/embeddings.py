@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from coldpress_runtime.engines import Output
+    from coldpress_runtime.engines import Output, Session
     from coldpress_runtime.model import Model
     from coldpress_runtime.tasks import Route
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 class Embeddings:
     def __init__(self, model: "Model") -> None:
-        self._model = model
+        assert model.tokenizer is not None
+        self._encode = model.tokenizer.encode
+        self._session: Session = model.session
         spec = model.spec
         self._name: str = spec["name"]
         self._limits: dict[str, int] = spec["limits"]
@@ -68,7 +70,7 @@ class Embeddings:
         )
 
     def _tokenize(self, many: list[str], field: str, truncate: bool) -> list[list[int]]:
-        encoded = self._model.tokenizer.encode(many)
+        encoded = self._encode(many)
         for at, (_, cut) in enumerate(encoded):
             if cut and not truncate:
                 raise BadRequest(
@@ -84,7 +86,7 @@ class Embeddings:
         rows = [""] * len(ids)
         used = done = 0
         for batch in _batches(ids, self._limits["batch_tokens"]):
-            output = self._model.session.run([ids[at] for at in batch])
+            output = self._session.run([ids[at] for at in batch])
             try:
                 for place, at in enumerate(batch):
                     rows[at] = render(output, *output.row(place))

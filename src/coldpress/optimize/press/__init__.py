@@ -1,11 +1,11 @@
 """For the press engine: from config and safetensors straight to a press file, one file per family of models."""
 
-from collections.abc import Callable
+import tempfile
 from pathlib import Path
 
 from coldpress.errors import UnsupportedModel
-from coldpress.intake.source import Source
-from coldpress.optimize import Candidate
+from coldpress.intake.source import TextEncoder
+from coldpress.optimize.candidate import Candidate
 from coldpress.optimize.press.albert import lower_albert
 from coldpress.optimize.press.bert import lower_bert, lower_electra
 from coldpress.optimize.press.calibrate import Calibration
@@ -18,7 +18,9 @@ from coldpress.optimize.press.quantize import quantize
 from coldpress.optimize.press.roberta import lower_roberta
 from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.press.weights import Weights
+from coldpress.optimize.recipe import Recipe
 from coldpress.optimize.tokenizer import prepare_tokenizer
+from coldpress.progress import Say
 
 FAMILIES = {
     "albert": lower_albert,
@@ -34,30 +36,33 @@ FAMILIES = {
 BATCH_TOKENS = 1024
 
 
-def press(source: Source, work: Path, say: Callable[[str], None]) -> Candidate:
+RECIPE = Recipe(
+    "press", "int8", ("balanced-norms", "rounded-by-answers", "linear-int8:per-channel", "embedding-rows-int8")
+)
+
+
+def press(source: TextEncoder, work: Path, say: Say) -> Candidate:
     """Write `source` as a press file; what cannot be lowered says why."""
-    tokenizer = prepare_tokenizer(source, work / "tokenizer.json")
+    tokenizer = prepare_tokenizer(source)
     say(f"lowering {source.architecture}")
     file = lower(source)
     say(f"{source.architecture} to int8, a scale per channel")
-    calibration = Calibration(file, tokenizer.calibration(), work)
-    quantize(file, calibration)
-    calibration.close()
-    carried: str | None = tokenizer.path.name
+    with tempfile.TemporaryDirectory() as scratch:
+        calibration = Calibration(file, tokenizer.calibration(), Path(scratch))
+        quantize(file, calibration)
+        calibration.close()
+    carried: str | None = None
     files = [work / "model.press"]
     try:
-        file.tokenizer = compile_tokenizer(tokenizer.path.read_text(encoding="utf-8"))
-        carried = None
+        file.tokenizer = compile_tokenizer(tokenizer.json())
         say(f"{source.architecture} in int8, its tokenizer compiled")
     except UnsupportedModel as reason:
-        files.append(tokenizer.path)
+        files.append(tokenizer.write(work / "tokenizer.json"))
+        carried = files[-1].name
         say(f"{source.architecture} in int8; {reason}")
     file.write(files[0])
-    rewrites = ["linear-int8:per-channel", "balanced-norms", "rounded-by-answers", "embedding-rows-int8"]
     return Candidate(
-        engine="press",
-        precision="int8",
-        recipe={"engine": "press", "precision": "int8", "rewrites": rewrites, "tokenizer": carried or "compiled"},
+        recipe=RECIPE,
         files=tuple(files),
         model=files[0].name,
         tokenizer=carried,
@@ -66,7 +71,7 @@ def press(source: Source, work: Path, say: Callable[[str], None]) -> Candidate:
     )
 
 
-def lower(source: Source) -> PressFile:
+def lower(source: TextEncoder) -> PressFile:
     """The whole model in floats, head and all: exact, and slow."""
     family = FAMILIES.get(source.architecture)
     if family is None:

@@ -1,6 +1,6 @@
 """ALBERT: one layer, used again and again, over narrow embeddings."""
 
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press.bert import DEFAULTS, bert_shape
 from coldpress.optimize.press.layers import Encoder, refuse
 from coldpress.optimize.press.post_norm import Names, lower_post_norm
@@ -21,7 +21,7 @@ NAMES = Names(
 )
 
 
-def lower_albert(source: Source, weights: Weights) -> Encoder:
+def lower_albert(source: TextEncoder, weights: Weights) -> Encoder:
     config = read_config(source.folder, DEFAULTS | LARGE)
     groups = config.get("num_hidden_groups", 1) != 1 or config.get("inner_group_num", 1) != 1
     refuse(source.origin, {"it has several groups of layers": groups})

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press.layers import Encoder, refuse
 from coldpress.optimize.press.post_norm import Names, Shape, lower_post_norm
 from coldpress.optimize.press.weights import Weights, read_config
@@ -18,20 +18,20 @@ DEFAULTS = {
 SMALL = {"hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024}
 
 
-def lower_bert(source: Source, weights: Weights) -> Encoder:
+def lower_bert(source: TextEncoder, weights: Weights) -> Encoder:
     return _lower(source, weights, DEFAULTS)
 
 
-def lower_electra(source: Source, weights: Weights) -> Encoder:
+def lower_electra(source: TextEncoder, weights: Weights) -> Encoder:
     return _lower(source, weights, DEFAULTS | SMALL)
 
 
-def _lower(source: Source, weights: Weights, defaults: dict[str, Any]) -> Encoder:
+def _lower(source: TextEncoder, weights: Weights, defaults: dict[str, Any]) -> Encoder:
     shape = bert_shape(source, read_config(source.folder, defaults))
     return lower_post_norm(source, weights, shape, Names(layer="encoder.layer.{}", widen="embeddings_project"))
 
 
-def bert_shape(source: Source, config: dict[str, Any]) -> Shape:
+def bert_shape(source: TextEncoder, config: dict[str, Any]) -> Shape:
     relative = config.get("position_embedding_type", "absolute") not in ("absolute", None)
     refuse(
         source.origin,

@@ -1,6 +1,6 @@
 """DistilBERT: BERT with other names, and no token types."""
 
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press.layers import Encoder
 from coldpress.optimize.press.post_norm import Names, Shape, lower_post_norm
 from coldpress.optimize.press.weights import Weights, read_config
@@ -20,7 +20,7 @@ NAMES = Names(
 )
 
 
-def lower_distilbert(source: Source, weights: Weights) -> Encoder:
+def lower_distilbert(source: TextEncoder, weights: Weights) -> Encoder:
     config = read_config(source.folder, DEFAULTS)
     shape = Shape(
         width=config["dim"],

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coldpress.errors import UnsupportedModel
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press.file import NORMALIZE, POOL, POOLS, Op
 from coldpress.optimize.press.layers import ACTIVATIONS, Encoder, named_linear, norm, refuse
 from coldpress.optimize.press.weights import Weights, read_config
@@ -35,7 +35,7 @@ CLASSIFIERS = {
 }
 
 
-def attach_head(source: Source, weights: Weights, encoder: Encoder) -> None:
+def attach_head(source: TextEncoder, weights: Weights, encoder: Encoder) -> None:
     if source.task == "embeddings":
         _embeddings(source, encoder)
     elif source.task in ("text-classification", "token-classification"):
@@ -44,7 +44,7 @@ def attach_head(source: Source, weights: Weights, encoder: Encoder) -> None:
         raise UnsupportedModel(f"the press engine cannot run {source.origin}: its task is {source.task}")
 
 
-def _embeddings(source: Source, encoder: Encoder) -> None:
+def _embeddings(source: TextEncoder, encoder: Encoder) -> None:
     file, width, answer = encoder.file, encoder.width, encoder.hidden
     if source.pooling:
         answer = file.buffer(width * len(source.pooling))
@@ -71,7 +71,7 @@ def _embeddings(source: Source, encoder: Encoder) -> None:
     file.dimensions = source.dimensions
 
 
-def _classifier(source: Source, weights: Weights, encoder: Encoder) -> None:
+def _classifier(source: TextEncoder, weights: Weights, encoder: Encoder) -> None:
     file, width, answer = encoder.file, encoder.width, encoder.hidden
     how = CLASSIFIERS[source.architecture]
     config = read_config(source.folder, {})
@@ -92,7 +92,7 @@ def _classifier(source: Source, weights: Weights, encoder: Encoder) -> None:
     file.dimensions = count
 
 
-def _activation(source: Source, config: dict[str, Any], how: Classifier) -> str:
+def _activation(source: TextEncoder, config: dict[str, Any], how: Classifier) -> str:
     named = str(config.get("classifier_activation", how.activation))
     refuse(source.origin, {f"its classifier's activation is {named!r}": named not in ACTIVATIONS})
     return ACTIVATIONS[named]

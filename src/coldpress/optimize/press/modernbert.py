@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press.file import ACTIVATIONS as ENGINE_ACTIVATIONS
 from coldpress.optimize.press.file import ATTEND, EMBED, GATE, ROTATE, Floats, Op, PressFile, linear
 from coldpress.optimize.press.layers import (
@@ -33,7 +33,7 @@ DEFAULTS = {
 _FULL, _LOCAL = "full_attention", "sliding_attention"
 
 
-def lower_modernbert(source: Source, weights: Weights) -> Encoder:
+def lower_modernbert(source: TextEncoder, weights: Weights) -> Encoder:
     config = read_config(source.folder, DEFAULTS)
     width, heads, inner = config["hidden_size"], config["num_attention_heads"], config["intermediate_size"]
     epsilon = float(config["norm_eps"])
@@ -90,7 +90,7 @@ def _layer_types(config: dict[str, Any]) -> list[str]:
     return [_LOCAL if number % every else _FULL for number in range(config["num_hidden_layers"])]
 
 
-def _turns(source: Source, config: dict[str, Any], kind: str, size: int) -> Floats:
+def _turns(source: TextEncoder, config: dict[str, Any], kind: str, size: int) -> Floats:
     """Cosines and sines of each position, side by side."""
     old = config["global_rope_theta" if kind == _FULL else "local_rope_theta"]
     rope = (config.get("rope_parameters") or {}).get(kind) or {}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press.bert import DEFAULTS
 from coldpress.optimize.press.file import Floats
 from coldpress.optimize.press.layers import Encoder
@@ -22,7 +22,7 @@ NAMES = Names(
 FARTHEST = 128  # beyond this distance all is one
 
 
-def lower_mpnet(source: Source, weights: Weights) -> Encoder:
+def lower_mpnet(source: TextEncoder, weights: Weights) -> Encoder:
     config = read_config(source.folder, DEFAULTS | {"pad_token_id": 1})
     table = weights["encoder.relative_attention_bias.weight"]
     reach = source.max_tokens - 1

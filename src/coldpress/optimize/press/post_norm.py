@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press.file import ATTEND, EMBED, Floats, Op, PressFile, linear
 from coldpress.optimize.press.layers import (
     ACTIVATIONS,
@@ -59,7 +59,7 @@ class Buffers:
 
 
 def lower_post_norm(
-    source: Source, weights: Weights, shape: Shape, names: Names, distances: Floats | None = None
+    source: TextEncoder, weights: Weights, shape: Shape, names: Names, distances: Floats | None = None
 ) -> Encoder:
     """`distances` holds, per head, what attention adds to a score by how far the key is from the query."""
     refuse_sizes(source.origin, shape.width, shape.inner, shape.heads, shape.activation)

@@ -14,25 +14,22 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from coldpress.optimize.graph import array, initializers, linears, replace_nodes
+from coldpress.optimize.rewrites import Context
+from coldpress.tasks import Feed
 
 _TINY = 1e-5
 _SPAN = 100.0  # no channel is moved further than this, whatever calibration saw
 
-Inputs = list[dict[str, NDArray[np.int64]]]
 
-
-def feeds(texts: list[list[int]]) -> Inputs:
-    """What the graph reads for texts given as token ids."""
-    arrays = [np.array([ids], dtype=np.int64) for ids in texts]
-    return [{"input_ids": ids, "attention_mask": np.ones_like(ids)} for ids in arrays]
-
-
-def smooth(model: onnx.ModelProto, calibration: Inputs, strength: float) -> onnx.ModelProto:
-    """`strength` 0 leaves activations alone, 1 makes all their channels equally large."""
+def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelProto:
+    """`setting` 0 leaves activations alone, 1 makes all their channels equally large."""
+    strength = float(setting)
     readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
     for node in linears(model):
         readers[node.input[0]].append(node)
-    largest = _largest(model, list(readers), calibration)
+    if not readers:
+        return model
+    largest = _largest(model, list(readers), context.calibration)
     weights = initializers(model)
     before: dict[int, onnx.NodeProto] = {}
     for name, nodes in readers.items():
@@ -57,7 +54,7 @@ def smooth(model: onnx.ModelProto, calibration: Inputs, strength: float) -> onnx
     return model
 
 
-def _largest(model: onnx.ModelProto, names: list[str], calibration: Inputs) -> dict[str, NDArray[np.float32]]:
+def _largest(model: onnx.ModelProto, names: list[str], calibration: list[Feed]) -> dict[str, NDArray[np.float32]]:
     """The largest magnitude of each channel of each tensor, over the calibration inputs."""
     probe = onnx.ModelProto()
     probe.CopyFrom(model)

@@ -9,12 +9,13 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from coldpress.optimize.graph import array, initializers, replace_initializers, replace_nodes
+from coldpress.optimize.rewrites import Context
 
 FEWEST_VALUES = 1024
 LARGEST_HALF = 65504.0
 
 
-def store_half(model: onnx.ModelProto) -> onnx.ModelProto:
+def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelProto:
     tensors = initializers(model)
     halved = {name for name, tensor in tensors.items() if _worth_halving(tensor)}
     nodes: list[onnx.NodeProto] = []

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from coldpress.errors import UnsupportedModel
-from coldpress.intake.source import Source
+from coldpress.intake.source import TextEncoder
 
 
 class Encoder(nn.Module):
@@ -45,7 +45,7 @@ def _pool(mode: str, hidden: Tensor, attention_mask: Tensor) -> Tensor:
     return total / (length.sqrt() if mode == "mean_sqrt_len_tokens" else length)
 
 
-def load_encoder(source: Source) -> Encoder:
+def load_encoder(source: TextEncoder) -> Encoder:
     """The model in fp32. Only safetensors are opened, and no code from the folder is run."""
     from safetensors import SafetensorError
     from transformers import AutoModel
@@ -84,7 +84,7 @@ ACTIVATIONS = {
 }
 
 
-def _dense(source: Source) -> nn.Sequential:
+def _dense(source: TextEncoder) -> nn.Sequential:
     """The layers between pooling and normalization, one after the other."""
     from safetensors.torch import load_file
 

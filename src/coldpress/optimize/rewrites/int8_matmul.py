@@ -5,17 +5,19 @@ the sum overflows and is silently cut off; Lambda's fleets have such CPUs. With 
 """
 
 import logging
-from pathlib import Path
 
 import onnx
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from coldpress.optimize.graph import linears
+from coldpress.optimize.rewrites import Context
 
 
-def quantize(model: onnx.ModelProto, work: Path) -> onnx.ModelProto:
-    names = [node.name for node in linears(model)]
-    path = work / "int8.onnx"
+def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelProto:
+    names = [node.name for node in linears(model) if node.name not in context.keep]
+    if not names:  # the quantizer would take an empty list for all
+        return model
+    path = context.work / "int8.onnx"
     level = logging.root.level
     logging.root.setLevel(logging.ERROR)  # it logs its advice on the root logger
     try:

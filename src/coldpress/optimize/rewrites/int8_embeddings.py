@@ -5,11 +5,12 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from coldpress.optimize.graph import array, initializers, replace_initializers, replace_nodes
+from coldpress.optimize.rewrites import Context
 
 FEWEST_ROWS = 256  # a smaller table is not worth the extra lookup of its scales
 
 
-def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
+def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelProto:
     tables = initializers(model)
     added: dict[str, tuple[onnx.TensorProto, onnx.TensorProto]] = {}
     nodes: list[onnx.NodeProto] = []

@@ -1,0 +1,80 @@
+"""What was made or measured once, kept by what it was made from: a second build is quick.
+
+A folder per thing, named by the hash of all that decides it, the code that makes it included. It is
+made beside its place and moved there whole, so a build that is killed leaves nothing half-made.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+#: whose versions decide what comes out
+_LIBRARIES = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "tokenizers")
+_CODE = ("coldpress", "coldpress_runtime")
+_CODE_ENDINGS = (".py", ".so", ".jsonl")
+
+
+def root() -> Path:
+    """Where things are kept: COLDPRESS_CACHE, or the user's cache folder."""
+    asked = os.environ.get("COLDPRESS_CACHE")
+    if asked:
+        return Path(asked)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coldpress"
+
+
+def cached(kind: str, key: Any, make: Callable[[Path], None]) -> Path:
+    """The folder that `make` filled for this `key`, now or before."""
+    place = root() / kind / digest([key, made_by()])
+    if place.is_dir():
+        return place
+    place.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".partial-", dir=place.parent))
+    try:
+        make(staging)
+        try:
+            staging.rename(place)
+        except OSError:  # another build was quicker, with the same outcome
+            if not place.is_dir():
+                raise
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return place
+
+
+def clean() -> int:
+    """Remove everything that is kept; returns how many bytes that were."""
+    place = root()
+    size = sum(path.lstat().st_size for path in place.rglob("*") if path.is_file())
+    if place.is_dir():
+        shutil.rmtree(place)
+    return size
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def made_by() -> str:
+    """The code and the libraries that make what is kept; when they change, all is made anew."""
+    seen = hashlib.sha256()
+    for package in _CODE:
+        folder = Path(str(files(package)))
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in _CODE_ENDINGS:
+                seen.update(f"{path.relative_to(folder)}:".encode())
+                seen.update(path.read_bytes())
+    for library in _LIBRARIES:
+        try:
+            seen.update(f"{library}={version(library)};".encode())
+        except PackageNotFoundError:
+            continue
+    return seen.hexdigest()

@@ -1,0 +1,17 @@
+"""ONNX Runtime's own fusions, written into the graph, so that no session has to find them again."""
+
+import onnx
+import onnxruntime
+
+from coldpress.optimize.rewrites import Context
+
+
+def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelProto:
+    path = context.work / "fused.onnx"
+    options = onnxruntime.SessionOptions()
+    # Extended and no further: the level above writes memory layouts for this machine's CPU.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(path)
+    options.log_severity_level = 3
+    onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnx.load(path)

@@ -1,0 +1,24 @@
+"""The OpenAPI document of a function, made from its task.json when somebody asks. One file per task."""
+
+from coldpress_runtime.openapi.schema import described, operation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def document(spec: "dict[str, Any]") -> "dict[str, Any]":
+    if spec["task"] == "embeddings":
+        from coldpress_runtime.openapi.embeddings import paths, summary
+    else:
+        from coldpress_runtime.openapi.tensors import paths, summary
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": spec["name"], "version": str(spec["format"]), "description": summary(spec)},
+        "paths": {
+            **paths(spec),
+            "/health": {"get": operation("Is the function up?", None, described({"status": {"type": "string"}}))},
+        },
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "security": [{}, {"token": []}],
+    }
