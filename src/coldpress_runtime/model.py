@@ -78,7 +78,7 @@ def _open_both(
     finally:
         tokenizer.join()  # never leave a thread behind, not even on the way out
     if spec["engine"] != "press":
-        from coldpress_runtime.engines.padded import Session
+        from coldpress_runtime.engines.even import Session
 
         session = Session(session, spec)
     return Model(folder, spec, tokenizer.result(), session)

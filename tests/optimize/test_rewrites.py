@@ -1,6 +1,7 @@
 """Each rewrite alone: what must not move does not, and what it is for happens."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,17 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import torch
+from families import make
 from numpy.typing import NDArray
+from torch import nn
 
-from coldpress.intake import Options
+from coldpress.intake import Options, find
 from coldpress.intake.folder import describe_folder
 from coldpress.optimize.export import export
 from coldpress.optimize.graph import initializers, linears
-from coldpress.optimize.rewrites import Context, find_rewrite
-from coldpress.tasks import Feed
+from coldpress.optimize.rewrites import REWRITES, Context, find_rewrite
+from coldpress.tasks import Feed, task_of
 from coldpress.tasks.embeddings import Embeddings
 
 
@@ -42,8 +46,8 @@ def inputs(task: Embeddings) -> list[Feed]:
 
 
 @pytest.fixture
-def context(inputs: list[Feed], tmp_path: Path) -> Context:
-    return Context(lambda: inputs, tmp_path)
+def context(task: Embeddings, inputs: list[Feed], tmp_path: Path) -> Context:
+    return Context(lambda: inputs, task.probes, tmp_path)
 
 
 def rewritten(model: onnx.ModelProto, context: Context, *steps: str) -> onnx.ModelProto:
@@ -69,7 +73,7 @@ def test_the_export_takes_any_batch_and_length(model: onnx.ModelProto) -> None:
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     for batch, tokens in ((1, 1), (1, 128), (5, 3)):
         ids = np.ones((batch, tokens), dtype=np.int64)
-        (vectors,) = session.run(None, {"input_ids": ids, "attention_mask": ids})
+        (vectors,) = session.run(None, {"input_ids": ids})
         assert vectors.shape == (batch, 64)
 
 
@@ -79,17 +83,114 @@ def test_smoothing_moves_nothing(model: onnx.ModelProto, context: Context, input
     assert sum(node.name.endswith(".smooth") for node in smoothed.graph.node) > 0
 
 
+def kinds(model: onnx.ModelProto) -> Counter[str]:
+    return Counter(node.op_type for node in model.graph.node)
+
+
 def test_int8_weights_have_seven_bits(model: onnx.ModelProto, context: Context, inputs: list[Feed]) -> None:
-    layers = len(list(linears(model)))
+    layers = list(linears(model))
     pressed = rewritten(model, context, "int8-matmul")
-    assert Counter(node.op_type for node in pressed.graph.node)["MatMulInteger"] == layers
-    weights = [tensor for name, tensor in initializers(pressed).items() if name.endswith("_quantized")]
-    assert len(weights) == layers
+    assert kinds(pressed)["MatMulIntegerToFloat"] == len(layers)
+    assert kinds(pressed)["DynamicQuantizeLinear"] == len({node.input[0] for node in layers}), "shared by readers"
+    weights = [tensor for tensor in pressed.graph.initializer if tensor.data_type == onnx.TensorProto.INT8]
+    assert len(weights) == len(layers)
     for tensor in weights:
-        values = onnx.numpy_helper.to_array(tensor)
-        assert values.dtype == np.int8
-        assert np.abs(values.astype(int)).max() <= 64
+        assert np.abs(onnx.numpy_helper.to_array(tensor).astype(int)).max() <= 64
     assert drift(model, pressed, inputs) < 0.15
+
+
+def test_layers_that_are_kept_stay_floats(model: onnx.ModelProto, context: Context) -> None:
+    names = [node.name for node in linears(model)]
+    pressed = rewritten(model, replace(context, keep=tuple(names[:3])), "int8-matmul")
+    assert kinds(pressed)["MatMulIntegerToFloat"] == len(names) - 3
+    assert [node.name for node in linears(pressed)] == names[:3]
+
+
+def test_masks_of_zeros_are_not_added(model: onnx.ModelProto, context: Context, inputs: list[Feed]) -> None:
+    changed = rewritten(model, context, "drop-zeros")
+    assert kinds(model)["Add"] - kinds(changed)["Add"] == 2, "one for each layer"
+    assert drift(model, changed, inputs) == 0
+
+
+def test_a_mask_that_hides_something_stays(minilm_folder: Path, tmp_path: Path) -> None:
+    """A ModernBERT looks at eight neighbours in some layers and at all tokens in others."""
+    make("modernbert", minilm_folder, tmp_path / "model", local_attention=8)
+    task = Embeddings(describe_folder(tmp_path / "model", "modern", Options(max_tokens=64)))
+    export(task, tmp_path / "exported.onnx", lambda text: None)
+    model = onnx.load(tmp_path / "exported.onnx")
+    changed = rewritten(model, Context(task.calibration, task.probes, tmp_path), "drop-zeros")
+    assert 0 < kinds(model)["Add"] - kinds(changed)["Add"] < 4
+    assert drift(model, changed, task.calibration()) < 1e-6
+
+
+def test_attention_becomes_one_node(model: onnx.ModelProto, context: Context, inputs: list[Feed]) -> None:
+    fused = rewritten(model, context, "drop-zeros", "fuse-attention")
+    assert kinds(fused)["MultiHeadAttention"] == 2
+    assert kinds(fused)["Softmax"] == kinds(fused)["Transpose"] == 0
+    assert drift(model, fused, inputs) < 1e-5
+
+
+def test_what_has_no_attention_is_left_alone(context: Context) -> None:
+    plain = onnx.parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 21]> g (float[n, 4] x) => (float[n, 4] y) { y = Relu (x) }"""
+    )
+    for name in REWRITES:
+        setting = ":0.5" if name == "smooth" else ""
+        assert kinds(rewritten(plain, context, name + setting)) == {"Relu": 1}
+
+
+def test_norms_of_sums_are_one_node(model: onnx.ModelProto, context: Context, inputs: list[Feed]) -> None:
+    fused = rewritten(model, context, "fuse", "skip-norm")
+    assert kinds(fused)["LayerNormalization"] == 0
+    assert kinds(fused)["SkipLayerNormalization"] == 5
+    assert drift(model, fused, inputs) < 1e-5
+
+
+def test_biases_leave_slow_nodes(model: onnx.ModelProto, context: Context, inputs: list[Feed]) -> None:
+    fused = rewritten(model, context, "drop-zeros", "fuse-attention", "fuse")
+    split = rewritten(fused, context, "split-bias")
+    assert (kinds(fused)["BiasGelu"], kinds(split)["BiasGelu"], kinds(split)["Gelu"]) == (2, 0, 2)
+    assert all(len(node.input) < 5 for node in split.graph.node if node.op_type == "SkipLayerNormalization")
+    assert drift(model, split, inputs) < 1e-5
+
+
+def test_gelu_by_tanh_is_close(model: onnx.ModelProto, context: Context, inputs: list[Feed]) -> None:
+    changed = rewritten(model, context, "fast-gelu", "fuse")
+    assert kinds(changed)["FastGelu"] == 2
+    assert 0 < drift(model, changed, inputs) < 0.005
+
+
+def small_network(tmp_path: Path) -> tuple[onnx.ModelProto, Context, list[Feed]]:
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.Flatten(), nn.Linear(512, 4))
+    example = torch.randn(2, 3, 12, 12)
+    with find(network, Options(inputs=example)) as source:
+        task = task_of(source)
+        export(task, tmp_path / "exported.onnx", lambda text: None)
+    return (
+        onnx.load(tmp_path / "exported.onnx"),
+        Context(task.calibration, task.probes, tmp_path),
+        task.calibration(),
+    )
+
+
+def test_convolutions_in_seven_bits(tmp_path: Path) -> None:
+    model, context, feeds = small_network(tmp_path)
+    first = next(node.name for node in model.graph.node if node.op_type == "Conv")
+    for keep, count in (((), 2), ((first,), 1)):
+        pressed = rewritten(model, replace(context, keep=keep), "int8-conv", "fuse")
+        assert kinds(pressed)["QLinearConv"] == count
+        for tensor in pressed.graph.initializer:
+            if tensor.data_type == onnx.TensorProto.INT8:
+                assert np.abs(onnx.numpy_helper.to_array(tensor).astype(int)).max() <= 64
+        assert 0 < drift(model, pressed, feeds) < 0.1
+
+
+def test_gemm_is_unfolded(tmp_path: Path) -> None:
+    model, context, feeds = small_network(tmp_path)
+    unfolded = rewritten(model, context, "unfold-gemm")
+    assert (kinds(model)["Gemm"], kinds(unfolded)["Gemm"], len(list(linears(unfolded)))) == (1, 0, 1)
+    assert drift(model, unfolded, feeds) < 1e-6
 
 
 def test_embedding_rows_keep_their_direction(model: onnx.ModelProto, context: Context, inputs: list[Feed]) -> None:

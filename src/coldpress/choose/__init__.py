@@ -59,10 +59,10 @@ def choose(task: Task, questions: Questions, wishes: Wishes, work: Path, show: P
     fit = fitting(trials, wishes.most_bytes)
     if not fit:
         raise _failure(trials, court, wishes)
-    if len(fit) > 1:
+    if len(fit) > 1 or not (wishes.quick or wishes.recipe):
         with show.stage("measure") as say:
             fit = time_all(fit, task.timed(), say)
-            say(f"{len(fit)} candidates: cold starts, and warm requests with one thread and two")
+            say(f"{len(fit)} right of {len(trials)} tried: cold starts, and warm requests with one thread and two")
     chosen = pick(fit)
     assert chosen.candidate is not None
     assert chosen.verdict is not None

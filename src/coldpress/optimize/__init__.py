@@ -55,11 +55,11 @@ class Workshop:
             yield from graph_recipes(self.exported(), precision)
 
     def gentler(self, recipe: Recipe) -> Iterator[Recipe]:
-        """The same with fewer layers in int8, the ones that suffer most left alone first."""
+        """The same in int8, more and more careful."""
         if recipe.engine == "onnxruntime" and recipe.precision == "int8":
-            from coldpress.optimize.proposals import with_layers_kept
+            from coldpress.optimize.proposals import gentler_recipes
 
-            yield from with_layers_kept(recipe, self.exported(), self.task.calibration())
+            yield from gentler_recipes(recipe, self.exported(), self.task.calibration())
 
     def make(self, recipe: Recipe, say: Say) -> Candidate:
         source = self.task.source

@@ -21,7 +21,7 @@ def rewrite(task: Task, recipe: Recipe, exported: Path, work: Path, say: Say) ->
     model = onnx.load(exported)
     level = 0
     with tempfile.TemporaryDirectory() as scratch:
-        context = Context(task.calibration, Path(scratch), recipe.keep)
+        context = Context(task.calibration, task.probes, Path(scratch), recipe.keep)
         for step in recipe.rewrites:
             name, _, setting = step.partition(":")
             level = max(level, _LEVELS.get(name, 0))

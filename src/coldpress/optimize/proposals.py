@@ -1,6 +1,7 @@
 """Recipes worth trying on a graph, by what is in it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from onnx import helper
 
 from coldpress.optimize.graph import array, initializers, linears
 from coldpress.optimize.recipe import Recipe
+from coldpress.optimize.rewrites.smooth import NORMS
 from coldpress.optimize.rewrites.unfold_gemm import unfold_gemm
 from coldpress.tasks import Feed
 
@@ -21,33 +23,44 @@ SHARES = (0.1, 0.3)
 
 def graph_recipes(exported: Path, precision: str) -> Iterator[Recipe]:
     """The best known first; of fp16 only if it is asked for: it is smaller than fp32, never faster."""
-    graph = onnx.load(exported, load_external_data=False).graph
-    kinds = {node.op_type for node in graph.node}
+    kinds = {node.op_type for node in onnx.load(exported, load_external_data=False).graph.node}
+    shared, fused = ("drop-zeros", "fuse-attention"), ("fuse", "split-bias", "skip-norm")
     # A convolution wants its tensors in the CPU's own layout, which only the session can know.
     layout = ("layout",) if "Conv" in kinds else ()
-    if precision in ("auto", "int8") and kinds & {"MatMul", "Gemm"}:
-        yield Recipe(
-            "onnxruntime",
-            "int8",
-            ("unfold-gemm", f"smooth:{SMOOTHING}", "int8-matmul", "int8-embeddings", "fuse", *layout),
-        )
+    if precision in ("auto", "int8") and kinds & {"MatMul", "Gemm", "Conv"}:
+        convolutions = ("int8-conv",) if "Conv" in kinds else ()
+        quantized = ("unfold-gemm", "int8-matmul", "int8-embeddings", *convolutions)
+        yield Recipe("onnxruntime", "int8", (*shared, *quantized, *fused, "fast-gelu", *layout))
     if precision in ("auto", "fp32"):
-        yield Recipe("onnxruntime", "fp32", ("fuse", *layout))
+        yield Recipe("onnxruntime", "fp32", (*shared, *fused, *layout))
     if precision == "fp16":
-        yield Recipe("onnxruntime", "fp16", ("fuse", "half", *layout))
+        yield Recipe("onnxruntime", "fp16", (*shared, *fused, "half", *layout))
 
 
-def with_layers_kept(recipe: Recipe, exported: Path, calibration: list[Feed]) -> Iterator[Recipe]:
-    ranked = _by_damage(unfold_gemm(onnx.load(exported)), calibration)
+def gentler_recipes(recipe: Recipe, exported: Path, calibration: list[Feed]) -> Iterator[Recipe]:
+    """The same with outliers moved into weights, then also with the layers left alone that suffer most."""
+    model = unfold_gemm(onnx.load(exported))
+    norms = {node.output[0] for node in model.graph.node if node.op_type in NORMS}
+    if any(node.input[0] in norms for node in linears(model)):
+        at = recipe.rewrites.index("int8-matmul")
+        recipe = replace(recipe, rewrites=(*recipe.rewrites[:at], f"smooth:{SMOOTHING}", *recipe.rewrites[at:]))
+        yield recipe
+    # What reads an image suffers most of all convolutions, and what an answer is made of most of all layers.
+    convolutions = [node.name for node in model.graph.node if node.op_type == "Conv"]
+    ranked = _by_damage(model, calibration)
+    if convolutions:
+        yield replace(recipe, keep=tuple(sorted({convolutions[0], *ranked[:1]})))
     for share in SHARES:
-        kept = ranked[: max(1, round(share * len(ranked)))]
-        if len(kept) < len(ranked):
-            yield Recipe(recipe.engine, recipe.precision, recipe.rewrites, tuple(sorted(kept)))
+        kept = [*ranked[: max(1, round(share * len(ranked)))], *convolutions]
+        if len(kept) < len(ranked) + len(convolutions):
+            yield replace(recipe, keep=tuple(sorted(kept)))
 
 
 def _by_damage(model: onnx.ModelProto, calibration: list[Feed]) -> list[str]:
     """The layers' names, those first whose answers move most when both sides are rounded to int8."""
     nodes = list(linears(model))
+    if not nodes:
+        return []
     weights = initializers(model)
     names = sorted({node.input[0] for node in nodes})
     model.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)

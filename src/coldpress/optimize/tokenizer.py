@@ -13,7 +13,6 @@ from coldpress.samples import builtin_texts
 @dataclass(frozen=True)
 class Prepared:
     backend: Any
-    pad_id: int
 
     def write(self, path: Path) -> Path:
         path.write_text(self.json(), encoding="utf-8")
@@ -34,7 +33,7 @@ _PLAIN = ("Bert", "DistilBert", "Electra", "PreTrained")
 
 
 def prepare_tokenizer(source: TextEncoder) -> Prepared:
-    backend, pad_id = _plain_backend(source.folder) or _backend_of(load_tokenizer(source))
+    backend = _plain_backend(source.folder) or load_tokenizer(source).backend_tokenizer
     backend.no_padding()
     backend.enable_truncation(source.max_tokens)
     if source.lowercase:
@@ -42,31 +41,24 @@ def prepare_tokenizer(source: TextEncoder) -> Prepared:
 
         own = [backend.normalizer] if backend.normalizer is not None else []
         backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
-    return Prepared(backend, pad_id)
+    return Prepared(backend)
 
 
-def _plain_backend(folder: Path) -> tuple[Any, int] | None:
-    """The tokenizer and its padding id straight from the files; None where transformers has a say in it."""
+def _plain_backend(folder: Path) -> Any:
+    """The tokenizer straight from its file; None where transformers has a say in it."""
     file, config = folder / "tokenizer.json", folder / "tokenizer_config.json"
     if not file.is_file() or not config.is_file():
         return None
     said = json.loads(config.read_text(encoding="utf-8"))
     kind = str(said.get("tokenizer_class", "")).removesuffix("Fast").removesuffix("Tokenizer")
-    padding = said.get("pad_token")
-    padding = padding.get("content") if isinstance(padding, dict) else padding
-    if kind not in _PLAIN or not isinstance(padding, str):
+    if kind not in _PLAIN:
         return None
     from tokenizers import Tokenizer
 
     try:
-        backend = Tokenizer.from_file(str(file))
+        return Tokenizer.from_file(str(file))
     except Exception:  # noqa: BLE001 - whatever it is, transformers says it better
         return None
-    return backend, int(backend.token_to_id(padding) or 0)
-
-
-def _backend_of(tokenizer: Any) -> tuple[Any, int]:
-    return tokenizer.backend_tokenizer, int(tokenizer.pad_token_id or 0)
 
 
 def load_tokenizer(source: TextEncoder) -> Any:

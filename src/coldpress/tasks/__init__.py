@@ -71,6 +71,9 @@ class Task(Protocol):
 
     def calibration(self) -> list[Feed]: ...
 
+    def probes(self) -> list[Feed]:
+        """Inputs of the smallest and of the largest sizes that there can be; none where that is not known."""
+
     def carry(self, work: Path) -> Carried:
         """Write what the function carries beside a graph into `work`."""
 

@@ -15,8 +15,7 @@ from coldpress.tasks import Answer, Carried, Feed, Request, Signature
 if TYPE_CHECKING:  # press needs no torch, and importing it takes two seconds
     from coldpress.tasks.encoder import Encoder
 
-INPUTS = ("input_ids", "attention_mask")
-OUTPUT = "embeddings"
+INPUT, OUTPUT = "input_ids", "embeddings"
 BATCH_TOKENS = 512
 
 #: What one request may bring, beside Lambda's own limits. Kept in task.json, so that it can be read.
@@ -25,8 +24,8 @@ LIMITS = {"texts": 2048, "characters": 100_000}
 #: (texts, tokens): a search query, a paragraph, a small batch
 SHAPES = ((1, 16), (1, 128), (8, 64))
 
-# Dimensions of one would be taken for constants; the second text is padded so that masks are traced.
-_EXAMPLE_BATCH, _EXAMPLE_TOKENS, _EXAMPLE_PADDING = 2, 7, 2
+# Dimensions of one would be taken for constants.
+_EXAMPLE_BATCH, _EXAMPLE_TOKENS = 2, 7
 
 
 class Embeddings:
@@ -50,10 +49,8 @@ class Embeddings:
         import torch
 
         ids = torch.arange(1, 1 + _EXAMPLE_BATCH * _EXAMPLE_TOKENS).view(_EXAMPLE_BATCH, _EXAMPLE_TOKENS)
-        mask = torch.ones_like(ids)
-        mask[1, -_EXAMPLE_PADDING:] = 0
         axes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=self.source.max_tokens)}
-        return Signature(INPUTS, (OUTPUT,), (ids, mask), ((0, 1), (0, 1)), (axes, axes))
+        return Signature((INPUT,), (OUTPUT,), (ids,), ((0, 1),), (axes,))
 
     def samples(self) -> list[Request]:
         return [{"text": text} for text in builtin_texts("coldpress.verify", "samples/texts.jsonl")]
@@ -69,7 +66,7 @@ class Embeddings:
                 words = _text(request)
                 words = words.lower() if self.source.lowercase else words
                 inputs = tokenizer(words, truncation=True, max_length=self.source.max_tokens, return_tensors="pt")
-                vectors = encoder(inputs["input_ids"], inputs["attention_mask"])
+                vectors = encoder(inputs["input_ids"])
                 answers.append((vectors.numpy().astype(np.float32).reshape(-1),))
         return answers
 
@@ -84,12 +81,15 @@ class Embeddings:
         return requests
 
     def calibration(self) -> list[Feed]:
-        arrays = [np.array([ids], dtype=np.int64) for ids in self.tokenizer.calibration()]
-        return [{"input_ids": ids, "attention_mask": np.ones_like(ids)} for ids in arrays]
+        return [{INPUT: np.array([ids], dtype=np.int64)} for ids in self.tokenizer.calibration()]
+
+    def probes(self) -> list[Feed]:
+        lengths = {1, 2, 3, self.source.max_tokens // 2, self.source.max_tokens}
+        return [{INPUT: np.ones((batch, length), np.int64)} for batch in (1, 2) for length in sorted(lengths)]
 
     def carry(self, work: Path) -> Carried:
         path = self.tokenizer.write(work / "tokenizer.json")
-        return Carried((path,), {"pad_id": self.tokenizer.pad_id}, path.name, BATCH_TOKENS)
+        return Carried((path,), {}, path.name, BATCH_TOKENS)
 
     def spec(self) -> dict[str, Any]:
         return {

@@ -10,7 +10,7 @@ from coldpress.intake.source import TextEncoder
 
 
 class Encoder(nn.Module):
-    """Token ids and a mask in, one vector per text out (or one per token, without pooling)."""
+    """Token ids in, one vector per text out (or one per token, without pooling). Texts are of one length."""
 
     def __init__(self, model: nn.Module, pooling: tuple[str, ...], dense: nn.Sequential, normalize: bool) -> None:
         super().__init__()
@@ -19,30 +19,30 @@ class Encoder(nn.Module):
         self.dense = dense
         self.normalize = normalize
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        hidden: Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+    def forward(self, input_ids: Tensor) -> Tensor:
+        hidden: Tensor = self.model(input_ids=input_ids).last_hidden_state
         if not self.pooling:
             return hidden
-        pooled = torch.cat([_pool(mode, hidden, attention_mask) for mode in self.pooling], dim=-1)
+        pooled = torch.cat([_pool(mode, hidden) for mode in self.pooling], dim=-1)
         if len(self.dense):  # as a text of one token: the exporter then writes these layers as it does all others
             pooled = self.dense(pooled.unsqueeze(1)).squeeze(1)
         return nn.functional.normalize(pooled, dim=-1) if self.normalize else pooled
 
 
-def _pool(mode: str, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-    mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
+def _pool(mode: str, hidden: Tensor) -> Tensor:
     if mode == "cls":
         return hidden[:, 0]
     if mode == "max":
-        return hidden.masked_fill(mask == 0, float("-inf")).amax(dim=1)
+        return hidden.amax(dim=1)
     if mode == "lasttoken":
-        last = (attention_mask.sum(dim=1) - 1).clamp(min=0)
-        return hidden[torch.arange(hidden.shape[0]), last]
+        return hidden[:, -1]
     if mode == "weightedmean":
-        mask = mask * torch.arange(1, hidden.shape[1] + 1).to(hidden.dtype).view(1, -1, 1)
-    total = (hidden * mask).sum(dim=1)
-    length = mask.sum(dim=1).clamp(min=1e-9)
-    return total / (length.sqrt() if mode == "mean_sqrt_len_tokens" else length)
+        weights = torch.arange(1, hidden.shape[1] + 1).to(hidden.dtype).view(1, -1, 1)
+        return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
+    if mode == "mean_sqrt_len_tokens":
+        length = torch.ones_like(hidden[:1, :, :1]).sum(dim=1)
+        return hidden.sum(dim=1) / length.sqrt()
+    return hidden.mean(dim=1)
 
 
 def load_encoder(source: TextEncoder) -> Encoder:

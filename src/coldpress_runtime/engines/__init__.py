@@ -1,6 +1,6 @@
 """Engines: each opens a model and runs it. One file per engine.
 
-Press takes token ids; the others take tensors, and `padded` makes texts of several lengths into such.
+Press takes token ids; the others take tensors, and `even` makes texts of several lengths into such.
 Tasks never learn which engine they were given.
 """
 

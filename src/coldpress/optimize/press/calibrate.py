@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coldpress.optimize.press.file import FLOAT_LINEAR, Floats, Op, PressFile
 from coldpress.package.libraries import host_architecture, press_library
@@ -13,7 +12,6 @@ from coldpress_runtime.engines.press import LIBRARY, Engine
 from coldpress_runtime.native import open_library, symbol
 
 MOST_BYTES = 400_000_000
-_THOUSANDTHS = 100
 
 
 class Calibration:
@@ -29,7 +27,6 @@ class Calibration:
         self._session = Engine((str(work),)).open(str(work), {"model": "float.press"}, threads)
         library = open_library(str(work / LIBRARY))
         self._observe = symbol(library, "press_observe", 2)
-        self._round = symbol(library, "press_round", 7)
 
     def inputs(self, layers: list[Op]) -> Iterator[tuple[Op, Floats]]:
         """Each of `layers` with the rows that it reads, as many layers at a time as memory allows."""
@@ -56,19 +53,6 @@ class Calibration:
         self._observe(self._session.handle, places.ctypes.data)
         self._session.run(self._texts)
         self._observe(self._session.handle, None)
-
-    def round(self, inputs: Floats, weights: Floats) -> NDArray[np.int8] | None:
-        """`weights` (inputs × outputs), rounded so that the layer's answers move least; None if that fails."""
-        rounded = np.empty(weights.shape, np.int8)
-        done = self._round(
-            inputs.ctypes.data,
-            *inputs.shape,
-            weights.shape[1],
-            _THOUSANDTHS,
-            weights.ctypes.data,
-            rounded.ctypes.data,
-        )
-        return rounded if done else None
 
     def close(self) -> None:
         self._session.close()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from coldpress.optimize.press.calibrate import Calibration
 from coldpress.optimize.press.file import EMBED, FLOAT_LINEAR, LINEAR, NORM, POOL, Floats, Op, PressFile
+from coldpress.optimize.rounding import round_by_answers
 
 PANEL = 16
 _LARGEST = np.float32(127)
@@ -38,7 +39,7 @@ def quantize(file: PressFile, calibration: Calibration) -> None:
 
         def make(given: tuple[Op, Floats]) -> None:
             op, inputs = given
-            made[id(op)] = _linear(op, inputs, id(op) in normed, calibration)
+            made[id(op)] = _linear(op, inputs, id(op) in normed)
 
         list(pool.map(make, calibration.inputs(list(layers.values()))))
     file.ops = [made.get(id(op), op) for op in file.ops]
@@ -47,7 +48,7 @@ def quantize(file: PressFile, calibration: Calibration) -> None:
     file.ops[0] = replace(file.ops[0], tensors=[*_by_row(words.astype(np.float32)), *others])
 
 
-def _linear(op: Op, inputs: Floats, balanced: bool, calibration: Calibration) -> Op:
+def _linear(op: Op, inputs: Floats, balanced: bool) -> Op:
     turned, bias = op.tensors
     assert turned is not None
     weights = turned.astype(np.float32)
@@ -57,10 +58,7 @@ def _linear(op: Op, inputs: Floats, balanced: bool, calibration: Calibration) ->
         inputs = inputs * factors
     scale = np.abs(weights).max(axis=0) / _LARGEST
     scale[scale == 0] = 1
-    steps = np.ascontiguousarray(weights / scale)
-    rounded = calibration.round(_as_rounded(inputs), steps)
-    if rounded is None:
-        rounded = np.clip(np.rint(steps), -_LARGEST, _LARGEST).astype(np.int8)
+    rounded = round_by_answers(_as_rounded(inputs), weights / scale, int(_LARGEST))
     sums = rounded.sum(axis=0, dtype=np.int32)
     return replace(op, kind=LINEAR, tensors=[panels(rounded), scale.astype(np.float32), bias, sums, factors])
 

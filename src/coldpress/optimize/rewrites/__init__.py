@@ -17,11 +17,17 @@ from coldpress.tasks import Feed
 
 #: what recipes call them → the file
 REWRITES = {
+    "drop-zeros": "drop_zeros",
+    "fast-gelu": "fast_gelu",
     "fuse": "fuse",
+    "fuse-attention": "fuse_attention",
     "half": "half",
+    "int8-conv": "int8_conv",
     "int8-embeddings": "int8_embeddings",
     "int8-matmul": "int8_matmul",
+    "skip-norm": "skip_norm",
     "smooth": "smooth",
+    "split-bias": "split_bias",
     "unfold-gemm": "unfold_gemm",
 }
 
@@ -31,6 +37,8 @@ class Context:
     """What a rewrite may ask for."""
 
     calibrate: Callable[[], list[Feed]]
+    #: inputs of the smallest and the largest sizes that the graph must take
+    probes: Callable[[], list[Feed]]
     work: Path
     #: layers that stay in floats
     keep: tuple[str, ...] = ()

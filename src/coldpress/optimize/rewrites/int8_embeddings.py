@@ -6,6 +6,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from coldpress.optimize.graph import array, initializers, replace_initializers, replace_nodes
 from coldpress.optimize.rewrites import Context
+from coldpress.optimize.rounding import coarse
 
 FEWEST_ROWS = 256  # a smaller table is not worth the extra lookup of its scales
 
@@ -50,8 +51,9 @@ def _rows(table: onnx.TensorProto) -> tuple[onnx.TensorProto, onnx.TensorProto]:
     values = array(table)
     scale = np.abs(values).max(axis=1, keepdims=True) / 127
     scale[scale == 0] = 1
+    scale = coarse(scale)
     rounded = np.clip(np.rint(values / scale), -127, 127).astype(np.int8)
     return (
         numpy_helper.from_array(rounded, f"{table.name}.int8"),
-        numpy_helper.from_array(scale.astype(np.float32), f"{table.name}.scale"),
+        numpy_helper.from_array(scale, f"{table.name}.scale"),
     )

@@ -2,21 +2,23 @@
 
 For a layer x·W, dividing channel j of x by s_j and multiplying row j of W by s_j changes nothing;
 choosing s_j between the sizes of both sides leaves each easier to quantize. This is SmoothQuant
-(Xiao et al., 2022). On all-MiniLM-L6-v2 it takes a third off the drift for 3 % of the time.
+(Xiao et al., 2022). Where a norm writes, and nowhere else: other activations of all-MiniLM-L6-v2 gain nothing
+by it. There it takes a fifth off the drift for 2 % of the time.
 """
 
 from collections import defaultdict
 
 import numpy as np
 import onnx
-import onnxruntime
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from coldpress.optimize.graph import array, initializers, linears, replace_nodes
+from coldpress.optimize.observe import run_to
 from coldpress.optimize.rewrites import Context
 from coldpress.tasks import Feed
 
+NORMS = ("LayerNormalization", "SimplifiedLayerNormalization", "RMSNormalization")
 _TINY = 1e-5
 _SPAN = 100.0  # no channel is moved further than this, whatever calibration saw
 
@@ -24,9 +26,11 @@ _SPAN = 100.0  # no channel is moved further than this, whatever calibration saw
 def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelProto:
     """`setting` 0 leaves activations alone, 1 makes all their channels equally large."""
     strength = float(setting)
+    norms = {node.output[0] for node in model.graph.node if node.op_type in NORMS}
     readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
     for node in linears(model):
-        readers[node.input[0]].append(node)
+        if node.input[0] in norms:
+            readers[node.input[0]].append(node)
     if not readers:
         return model
     largest = _largest(model, list(readers), context.calibration)
@@ -56,14 +60,10 @@ def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelP
 
 def _largest(model: onnx.ModelProto, names: list[str], calibration: list[Feed]) -> dict[str, NDArray[np.float32]]:
     """The largest magnitude of each channel of each tensor, over the calibration inputs."""
-    probe = onnx.ModelProto()
-    probe.CopyFrom(model)
-    probe.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
-    session = onnxruntime.InferenceSession(probe.SerializeToString(), providers=["CPUExecutionProvider"])
     largest: dict[str, NDArray[np.float32]] = {}
-    for inputs in calibration:
-        for name, values in zip(names, session.run(names, inputs), strict=True):
-            peak = np.abs(values).reshape(-1, values.shape[-1]).max(axis=0)
+    for values in run_to(model, names, calibration):
+        for name, value in zip(names, values, strict=True):
+            peak = np.abs(value).reshape(-1, value.shape[-1]).max(axis=0)
             largest[name] = np.maximum(largest[name], peak) if name in largest else peak
     return largest
 
