@@ -22,6 +22,7 @@ def build(
     name: str | None = None,
     precision: str = "auto",
     engine: str = "auto",
+    arch: str | None = None,
     quick: bool = False,
     recipe: str | os.PathLike[str] | None = None,
     samples: str | os.PathLike[str] | None = None,
@@ -47,13 +48,15 @@ def build(
     from coldpress.manifest import write_manifest
     from coldpress.optimize.recipe import read_recipe
     from coldpress.package.function import make_function
-    from coldpress.package.libraries import host_architecture
+    from coldpress.package.libraries import ARCHITECTURES, host_architecture
     from coldpress.package.zip import write_zip
     from coldpress.tasks import task_of
     from coldpress.verify.questions import questions_for
 
     if package not in PACKAGES:
         raise UsageError(f"--package is {package!r}; it can be: {', '.join(PACKAGES)}")
+    if arch not in (None, *ARCHITECTURES):
+        raise UsageError(f"--arch is {arch!r}; it can be: {', '.join(ARCHITECTURES)}")
     repeated = None if recipe is None else read_recipe(Path(recipe))
     wishes = Wishes(engine, precision, max_drift, quick, repeated, PACKAGES[package])
     show = progress or Silent()
@@ -71,8 +74,8 @@ def build(
         (staging / ".work").mkdir()
         choice = choose(task, questions, wishes, staging / ".work", show)
         with show.stage("package") as say:
-            tree = make_function(task, choice.candidate, staging / "function")
-            say(f"{choice.candidate.recipe} on {host_architecture()}, bytecode for {', '.join(tree.pythons)}")
+            tree = make_function(task, choice.candidate, staging / "function", arch or host_architecture())
+            say(f"{choice.candidate.recipe.short} for {tree.arch}, bytecode for {', '.join(tree.pythons)}")
         if package == "zip":
             with show.stage("zip") as say:
                 size = write_zip(tree.root, staging / "function.zip", say)

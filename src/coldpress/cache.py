@@ -30,9 +30,9 @@ def root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coldpress"
 
 
-def cached(kind: str, key: Any, make: Callable[[Path], None]) -> Path:
-    """The folder that `make` filled for this `key`, now or before."""
-    place = root() / kind / digest([key, made_by()])
+def cached(kind: str, key: Any, make: Callable[[Path], None], *, whoever: bool = False) -> Path:
+    """The folder that `make` filled for this `key`, now or before; by `whoever`, if that makes no difference."""
+    place = root() / kind / digest([key, None if whoever else made_by()])
     if place.is_dir():
         return place
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 ColdpressError
 ├── UsageError           the command was used wrongly (exit code 2)
 ├── MissingExtra         an optional part is not installed; the message has the install line
+├── MissingPart          a program that this needs is not on this machine
 ├── IntakeError
 │   ├── ModelNotFound    there is no such model
 │   └── UnsupportedModel the model is there, and cannot be pressed as asked
@@ -28,6 +29,10 @@ class UsageError(ColdpressError):
 class MissingExtra(ColdpressError):
     def __init__(self, extra: str, module: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {module}, which is not installed: pip install 'coldpress[{extra}]'")
+
+
+class MissingPart(ColdpressError):
+    pass
 
 
 class IntakeError(ColdpressError):

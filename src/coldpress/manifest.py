@@ -9,7 +9,6 @@ from coldpress.artifact import FORMAT, MANIFEST, MEASURED, file_hashes, folder_b
 from coldpress.choose import Choice
 from coldpress.machine import cpu_name
 from coldpress.package.function import FunctionTree
-from coldpress.package.libraries import host_architecture
 from coldpress.tasks import Request, Task
 from coldpress.version import __version__
 
@@ -26,7 +25,7 @@ def write_manifest(staging: Path, task: Task, choice: Choice, tree: FunctionTree
         "coldpress": __version__,
         "name": source.name,
         "engine": choice.candidate.engine,
-        "arch": host_architecture(),
+        "arch": tree.arch,
         "python": "any",
         "bytecode": tree.pythons,
         "versions": tree.versions,
@@ -46,7 +45,7 @@ def write_manifest(staging: Path, task: Task, choice: Choice, tree: FunctionTree
                     "cosine_mean": round(drift.cosine_mean, _DIGITS),
                     "samples": drift.samples,
                 },
-                "samples": _samples(tree.root, requests),
+                "samples": _samples(choice.function, requests),
             }
         },
         "sizes": {

@@ -45,6 +45,8 @@ class Wishes:
 class Choice:
     candidate: Candidate
     verdict: Verdict
+    #: as this machine can run it, until the build is over
+    function: Path
     #: all that was tried, the chosen one first
     trials: tuple[Trial, ...]
 
@@ -66,9 +68,10 @@ def choose(task: Task, questions: Questions, wishes: Wishes, work: Path, show: P
     chosen = pick(fit)
     assert chosen.candidate is not None
     assert chosen.verdict is not None
+    assert chosen.function is not None
     measured = {trial.recipe: trial for trial in fit}
     others = [measured.get(trial.recipe, trial) for trial in trials if trial.recipe != chosen.recipe]
-    return Choice(chosen.candidate, chosen.verdict, (chosen, *others))
+    return Choice(chosen.candidate, chosen.verdict, chosen.function, (chosen, *others))
 
 
 def _attempts(court: Court, wishes: Wishes) -> Iterator[Trial]:

@@ -13,6 +13,7 @@ from coldpress.emulate.sandbox import Sandbox
 from coldpress.errors import DriftError, FunctionError, UnsupportedModel
 from coldpress.optimize import Candidate, Recipe, Workshop
 from coldpress.package.function import make_function
+from coldpress.package.libraries import host_architecture
 from coldpress.progress import Progress
 from coldpress.verify import Questions, Verdict, limit_for, verify
 
@@ -82,7 +83,7 @@ class Court:
                 self.workshop.exported()
             with self.show.stage("optimize") as say:
                 candidate = self.workshop.make(recipe, say)
-                make_function(self.workshop.task, candidate, root)
+                make_function(self.workshop.task, candidate, root, host_architecture())
                 say(f"{recipe.short}: {candidate.bytes() / 1e6:.1f} MB")
             with self.show.stage("verify") as say:
                 trial = Trial(recipe, None, candidate, root, folder_bytes(root))

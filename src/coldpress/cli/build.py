@@ -24,6 +24,7 @@ PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="auto takes the fastest whose answers are right.",
 )
+@click.option("--arch", type=click.Choice(["x86_64", "arm64"]), help="Lambda's CPU. Default: like this one.")
 @click.option("--quick", is_flag=True, help="Press if it is right, else the better of the two best known.")
 @click.option("--recipe", type=PATH, help="A coldpress.json whose choice to repeat, without measuring.")
 @click.option("--samples", type=PATH, help="JSON Lines, a request on each, to judge answers by.")
@@ -45,6 +46,7 @@ def build(
     name: str | None,
     precision: str,
     engine: str,
+    arch: str | None,
     quick: bool,
     recipe: Path | None,
     samples: Path | None,
@@ -76,6 +78,7 @@ def build(
         name=name,
         precision=precision,
         engine=engine,
+        arch=arch,
         quick=quick,
         recipe=recipe,
         samples=samples,

@@ -1,12 +1,15 @@
 """How results look on a terminal."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from coldpress.artifact import Artifact
 from coldpress.demo import Demo
+
+if TYPE_CHECKING:
+    from coldpress.verify.recheck import Check
 
 ZIP_LIMIT = 50e6
 UNZIPPED_LIMIT = 250e6
@@ -87,6 +90,22 @@ def _why_not(candidate: dict[str, Any]) -> str:
     if not verdict["drift"]["total"] <= verdict["limit"]:
         return f"over {verdict['limit']:g}"
     return "slower" if candidate["timing"] else "too large"
+
+
+def checks_table(checks: "list[Check]") -> Table:
+    table = Table("check", "", title_justify="left")
+    table.add_column("value", justify="right")
+    table.add_column("limit", justify="right")
+    for check in checks:
+        word = "the same bits" if check.identical else "" if check.value is None else f"{check.value:.6g}"
+        table.add_row(
+            check.what,
+            "ok" if check.passed else "FAILED",
+            word,
+            "" if check.limit is None else f"{check.limit:g}",
+            style=None if check.passed else "bold red",
+        )
+    return table
 
 
 def demo_table(demo: Demo) -> Table:

@@ -47,6 +47,7 @@ class Sandbox:
         *,
         memory_mb: int = 1769,
         timeout: float = 30.0,
+        init_timeout: float = INIT_TIMEOUT,
         env: dict[str, str] | None = None,
         command: list[str] | None = None,
         cpus: set[int] | None = None,
@@ -54,6 +55,7 @@ class Sandbox:
         self._root = root.resolve()
         self._memory = memory_mb
         self._timeout = timeout
+        self._init_timeout = init_timeout
         self._env = env or {}
         self._command = command or [str(self._root / "bootstrap"), base_python()]
         self._cpus = cpus
@@ -103,7 +105,7 @@ class Sandbox:
         """Hand over one event and wait for its answer; an error that the function reports is an answer too."""
         first = self._init_ms is None
         if first:
-            self._init_ms = (self._wait(INIT_TIMEOUT, "init", Ready).at - self.started) * 1000
+            self._init_ms = (self._wait(self._init_timeout, "init", Ready).at - self.started) * 1000
         self._api.give(str(uuid.uuid4()), event, self._timeout)
         outcome = self._wait(self._timeout, "the invocation", Outcome)
         return Invoked(

@@ -12,11 +12,11 @@ from onnx import helper
 
 from coldpress.optimize.graph import array, initializers, linears
 from coldpress.optimize.recipe import Recipe
-from coldpress.optimize.rewrites.smooth import NORMS
+from coldpress.optimize.rewrites.smooth import WRITERS
 from coldpress.optimize.rewrites.unfold_gemm import unfold_gemm
 from coldpress.tasks import Feed
 
-SMOOTHING = "0.6"
+SMOOTHING = "0.8"
 #: shares of the layers that are left in floats, tried in this order
 SHARES = (0.1, 0.3)
 
@@ -40,8 +40,8 @@ def graph_recipes(exported: Path, precision: str) -> Iterator[Recipe]:
 def gentler_recipes(recipe: Recipe, exported: Path, calibration: list[Feed]) -> Iterator[Recipe]:
     """The same with outliers moved into weights, then also with the layers left alone that suffer most."""
     model = unfold_gemm(onnx.load(exported))
-    norms = {node.output[0] for node in model.graph.node if node.op_type in NORMS}
-    if any(node.input[0] in norms for node in linears(model)):
+    written = {node.output[0] for node in model.graph.node if node.op_type in WRITERS}
+    if any(node.input[0] in written for node in linears(model)):
         at = recipe.rewrites.index("int8-matmul")
         recipe = replace(recipe, rewrites=(*recipe.rewrites[:at], f"smooth:{SMOOTHING}", *recipe.rewrites[at:]))
         yield recipe

@@ -57,17 +57,18 @@ def lambda_handler(event, context):
 @dataclass(frozen=True)
 class FunctionTree:
     root: Path
+    arch: str
     spec: dict[str, Any]
     versions: dict[str, str]
     pythons: list[str]
 
 
-def make_function(task: Task, candidate: Candidate, root: Path) -> FunctionTree:
+def make_function(task: Task, candidate: Candidate, root: Path, arch: str) -> FunctionTree:
     root.mkdir()
     _write(root / "bootstrap", BOOTSTRAP, executable=True)
     _write(root / "handler.py", HANDLER)
     pythons = place_runtime(root / "coldpress_runtime")
-    versions = place_libraries(candidate.engine, candidate.tokenizer is not None, root / "lib")
+    versions = place_libraries(candidate.engine, candidate.tokenizer is not None, root / "lib", arch)
     spec = _spec(task, candidate)
     folder = root / "models" / task.source.name
     folder.mkdir(parents=True)
@@ -75,7 +76,7 @@ def make_function(task: Task, candidate: Candidate, root: Path) -> FunctionTree:
         shutil.copyfile(path, folder / path.name)
     _write(folder / "task.json", json.dumps(spec, indent=1) + "\n")
     readable(root)
-    return FunctionTree(root, spec, versions, pythons)
+    return FunctionTree(root, arch, spec, versions, pythons)
 
 
 def _spec(task: Task, candidate: Candidate) -> dict[str, Any]:

@@ -7,26 +7,28 @@ from pathlib import Path
 
 from coldpress.errors import ColdpressError, MissingExtra
 from coldpress.package.elf import strip
+from coldpress.package.wheels import file_in_wheel
 
-_ARCHITECTURES = {"amd64": "x86_64", "aarch64": "arm64"}
+ARCHITECTURES = ("x86_64", "arm64")
+_HOSTS = {"amd64": "x86_64", "aarch64": "arm64"}
 
 
 def host_architecture() -> str:
     machine = platform.machine().lower()
-    return _ARCHITECTURES.get(machine, machine)
+    return _HOSTS.get(machine, machine)
 
 
-def place_libraries(engine: str, tokenizers: bool, folder: Path) -> dict[str, str]:
-    """Write the engine's libraries into `folder`, stripped; say which versions they are."""
+def place_libraries(engine: str, tokenizers: bool, folder: Path, arch: str) -> dict[str, str]:
+    """Write the engine's libraries for `arch` into `folder`, stripped; say which versions they are."""
     folder.mkdir()
     versions = {}
     if engine == "press":
-        (folder / "libpress.so").write_bytes(strip(press_library(host_architecture())))
+        (folder / "libpress.so").write_bytes(strip(press_library(arch)))
     if engine == "onnxruntime":
-        data, versions["onnxruntime"] = _from_wheel("onnxruntime", "capi/libonnxruntime.so.")
+        data, versions["onnxruntime"] = _from_wheel("onnxruntime", "capi/libonnxruntime.so.", arch)
         (folder / "libonnxruntime.so").write_bytes(strip(data))
     if tokenizers:
-        data, versions["tokenizers"] = _from_wheel("tokenizers", "tokenizers.abi3.so")
+        data, versions["tokenizers"] = _from_wheel("tokenizers", "tokenizers.abi3.so", arch)
         (folder / "tokenizers.abi3.so").write_bytes(strip(data))
     return versions
 
@@ -42,7 +44,9 @@ def press_library(arch: str) -> bytes:
     return library.read_bytes()
 
 
-def _from_wheel(wheel: str, part: str) -> tuple[bytes, str]:
+def _from_wheel(wheel: str, part: str, arch: str) -> tuple[bytes, str]:
+    if arch != host_architecture():
+        return file_in_wheel(wheel, part, arch)
     try:
         found = distribution(wheel)
     except PackageNotFoundError:

@@ -13,13 +13,13 @@ from torch import Tensor, nn
 
 from coldpress.errors import UnsupportedModel, UsageError
 from coldpress.intake.source import LiveModule
+from coldpress.samples import varied
 from coldpress.tasks import Answer, Carried, Feed, Request, Signature
 
 SAMPLES = 32
 CALIBRATION = 16
 #: what fits a request of 6 MB when it is written as base64
 MOST_BYTES = 3_000_000
-_IMAGE_AXES = 4
 KINDS = ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
 
 
@@ -125,6 +125,7 @@ class Tensors:
                     "name": name,
                     "type": _kind(tensor, name),
                     "shape": _open_shape(tensor, self.source.dynamic[name]),
+                    "example": _span(tensor),
                 }
                 for name, tensor in self.source.example.items()
             ],
@@ -137,7 +138,7 @@ class Tensors:
     def _generated(self, count: int, seed: int) -> Iterator[dict[str, Tensor]]:
         """The example, and others like it: values of the same kind and spread, other sizes where they vary."""
         yield self.source.example
-        generator = torch.Generator().manual_seed(seed)
+        generator = np.random.default_rng(seed)
         for at in range(1, count):
             yield {
                 name: _like(tensor, self.source.dynamic[name], halved=at % 2 == 0, generator=generator)
@@ -175,13 +176,18 @@ def _open_shape(tensor: Tensor, dynamic: tuple[int, ...]) -> list[int | None]:
     return [None if axis in dynamic else size for axis, size in enumerate(tensor.shape)]
 
 
+def _span(tensor: Tensor) -> dict[str, Any]:
+    """What the example was like: enough to make others of its kind, for whoever has the artifact alone."""
+    return {"shape": list(tensor.shape), "low": tensor.min().item(), "high": tensor.max().item()}
+
+
 def _widened(tensor: Tensor, dynamic: tuple[int, ...]) -> Tensor:
     """The example with no dynamic axis of size one: the exporter would take that for a constant."""
     times = [2 if axis in dynamic and size == 1 else 1 for axis, size in enumerate(tensor.shape)]
     return tensor.repeat(times) if times else tensor
 
 
-def _like(tensor: Tensor, dynamic: tuple[int, ...], *, halved: bool, generator: torch.Generator) -> Tensor:
+def _like(tensor: Tensor, dynamic: tuple[int, ...], *, halved: bool, generator: np.random.Generator) -> Tensor:
     shape = list(tensor.shape)
     for axis in dynamic:
         shape[axis] = 1 if axis == 0 else max(2, shape[axis] // 2) if halved else shape[axis]
@@ -189,22 +195,9 @@ def _like(tensor: Tensor, dynamic: tuple[int, ...], *, halved: bool, generator: 
         spread, middle = (tensor.std(), tensor.mean()) if tensor.numel() > 1 else (0.0, 0.0)
         if not spread:  # zeros or ones, as people write them to show a shape
             spread, middle = 1.0, 0.0
-        return _varied(shape, generator) * spread + middle
-    places = torch.randint(0, tensor.numel(), shape, generator=generator)
+        return torch.from_numpy(varied(shape, generator)) * spread + middle
+    places = torch.from_numpy(generator.integers(0, tensor.numel(), shape))
     return tensor.reshape(-1)[places]
-
-
-def _varied(shape: list[int], generator: torch.Generator) -> Tensor:
-    """Noise that differs from sample to sample also when it is averaged: in strength, by channel, and from place
-    to place. Plain noise looks the same to every model that pools."""
-    strength = 0.3 + 1.2 * torch.rand(1, generator=generator)
-    values = strength * torch.randn(shape, generator=generator)
-    if len(shape) > 1:
-        values += 0.5 * torch.randn([*shape[:2], *[1] * (len(shape) - 2)], generator=generator)
-    if len(shape) == _IMAGE_AXES:
-        coarse = torch.randn([*shape[:2], 4, 4], generator=generator)
-        values += torch.nn.functional.interpolate(coarse, size=shape[2:], mode="bilinear")
-    return values
 
 
 def _request(inputs: dict[str, Tensor]) -> Request:

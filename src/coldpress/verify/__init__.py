@@ -11,7 +11,7 @@ from coldpress.errors import DriftError
 from coldpress.tasks import Answer, Request, Task
 from coldpress.verify.drift import Drift, measure_parts
 
-__all__ = ["LIMITS", "Drift", "Questions", "Verdict", "limit_for", "verify"]
+__all__ = ["LIMITS", "Drift", "Questions", "Verdict", "answer_of", "limit_for", "verify"]
 
 #: What each precision must stay under. Only the one for int8 is a matter of taste.
 LIMITS = {"fp32": 0.001, "fp16": 0.01, "int8": 0.15}
@@ -65,12 +65,12 @@ def limit_for(precision: str, asked: float | None) -> float:
 def verify(task: Task, questions: Questions, sandbox: Callable[[], Sandbox], limit: float) -> Verdict:
     """Ask the function in a sandbox what the original was asked, one question at a time."""
     with sandbox() as asked:
-        answers = [task.read(_answer(asked, request)) for request in questions.requests]
+        answers = [task.read(answer_of(asked, request)) for request in questions.requests]
     drift = measure_parts(questions.truth, answers)
     return Verdict(drift, limit, json.dumps(questions.requests[drift.worst_at], ensure_ascii=False)[:500])
 
 
-def _answer(sandbox: Sandbox, request: Request) -> Any:
+def answer_of(sandbox: Sandbox, request: Request) -> Any:
     invoked = sandbox.invoke(json.dumps(request).encode())
     answer = json.loads(invoked.body)
     if not invoked.ok or "error" in answer:

@@ -2,8 +2,8 @@
 
 For a layer x·W, dividing channel j of x by s_j and multiplying row j of W by s_j changes nothing;
 choosing s_j between the sizes of both sides leaves each easier to quantize. This is SmoothQuant
-(Xiao et al., 2022). Where a norm writes, and nowhere else: other activations of all-MiniLM-L6-v2 gain nothing
-by it. There it takes a fifth off the drift for 2 % of the time.
+(Xiao et al., 2022). What norms and GELUs write is worth it; other activations of all-MiniLM-L6-v2 gain nothing.
+There it takes the drift from 0.133 to 0.094 for 3 % of the time.
 """
 
 from collections import defaultdict
@@ -18,7 +18,8 @@ from coldpress.optimize.observe import run_to
 from coldpress.optimize.rewrites import Context
 from coldpress.tasks import Feed
 
-NORMS = ("LayerNormalization", "SimplifiedLayerNormalization", "RMSNormalization")
+#: what writes tensors that are worth it
+WRITERS = ("LayerNormalization", "SimplifiedLayerNormalization", "RMSNormalization", "Gelu")
 _TINY = 1e-5
 _SPAN = 100.0  # no channel is moved further than this, whatever calibration saw
 
@@ -26,10 +27,10 @@ _SPAN = 100.0  # no channel is moved further than this, whatever calibration saw
 def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelProto:
     """`setting` 0 leaves activations alone, 1 makes all their channels equally large."""
     strength = float(setting)
-    norms = {node.output[0] for node in model.graph.node if node.op_type in NORMS}
+    written = {node.output[0] for node in model.graph.node if node.op_type in WRITERS}
     readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
     for node in linears(model):
-        if node.input[0] in norms:
+        if node.input[0] in written:
             readers[node.input[0]].append(node)
     if not readers:
         return model

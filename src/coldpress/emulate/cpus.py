@@ -1,0 +1,96 @@
+"""Other CPUs than this one: a function started as they would run it, by qemu's user-mode emulation.
+
+Lambda's fleets have x86 CPUs that know AVX2 and no more, and Graviton2, which has dot products and no more.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from coldpress.cache import cached
+from coldpress.emulate.sandbox import Sandbox, base_python
+from coldpress.errors import ColdpressError, MissingPart
+from coldpress.package.libraries import host_architecture, place_libraries
+
+#: what they are called → architecture, qemu's program, qemu's name of the CPU
+CPUS = {
+    "avx2": ("x86_64", "qemu-x86_64-static", "Haswell"),
+    "arm64": ("arm64", "qemu-aarch64-static", "neoverse-n1"),
+}
+#: emulation is some twenty times slower
+_PATIENCE = 300.0
+_START = """import sys
+root = sys.argv[1]
+sys.path.append(root)
+from coldpress_runtime.bootstrap import main
+sys.exit(main(root))"""
+
+
+def sandbox_as(cpu: str, function: Path) -> Sandbox:
+    """A sandbox that believes to be on `cpu`; the function must be for its architecture."""
+    arch, program, model = CPUS[cpu]
+    emulator = shutil.which(program)
+    if emulator is None:
+        raise MissingPart(f"to run as {cpu}, {program} is needed: apt-get install qemu-user-static")
+    command = [emulator, "-cpu", model]
+    if arch == host_architecture():
+        command.append(base_python())
+    elif arch == "arm64":
+        root = aarch64_root()
+        command += ["-L", str(root), str(next(root.glob("usr/bin/python3.*")))]
+    else:
+        raise MissingPart(f"an {arch} CPU cannot be emulated on {host_architecture()} yet")
+    command += ["-I", "-S", "-c", _START, str(function.resolve())]
+    return Sandbox(function, command=command, timeout=_PATIENCE, init_timeout=_PATIENCE)
+
+
+@contextmanager
+def twin(function: Path, engine: str, arch: str) -> Iterator[Path]:
+    """The same function with libraries for `arch`: models are the same for all."""
+    with TemporaryDirectory(prefix="coldpress-twin-") as folder:
+        copy = Path(folder) / "function"
+        shutil.copytree(function, copy)
+        tokenizers = (copy / "lib/tokenizers.abi3.so").exists()
+        shutil.rmtree(copy / "lib")
+        place_libraries(engine, tokenizers, copy / "lib", arch)
+        yield copy
+
+
+def aarch64_root() -> Path:
+    """A folder with a Python for aarch64 and its libraries, from Debian's packages; fetched once."""
+    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+        raise MissingPart("to run as arm64, its Python is fetched with apt-get and dpkg-deb, which are not here")
+    return cached("aarch64-root", "python3", _fetch_root, whoever=True) / "root"
+
+
+def _fetch_root(folder: Path) -> None:
+    """With lists and archives of its own, so that nothing on this machine changes and nobody needs to be root."""
+    with TemporaryDirectory(prefix="coldpress-apt-") as work:
+        for name in ("state/lists/partial", "cache/archives/partial"):
+            (Path(work) / name).mkdir(parents=True)
+        (Path(work) / "status").touch()
+        apt = ["apt-get", "-qq"]
+        for setting in (
+            "APT::Architecture=arm64",
+            "APT::Architectures=arm64",
+            "APT::Sandbox::User=",
+            "APT::Install-Recommends=false",
+            f"Dir::State={work}/state",
+            f"Dir::State::status={work}/status",
+            f"Dir::Cache={work}/cache",
+            "Debug::NoLocking=true",
+        ):
+            apt += ["-o", setting]
+        _run([*apt, "update"])
+        _run([*apt, "install", "--yes", "--download-only", "python3", "libstdc++6"])
+        for package in sorted((Path(work) / "cache/archives").glob("*.deb")):
+            _run(["dpkg-deb", "-x", str(package), str(folder / "root")])
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise ColdpressError(f"{' '.join(command[:1])} failed: {done.stderr.strip()[-500:]}")

@@ -1,0 +1,145 @@
+"""An artifact, checked again by whoever has it: its files, its answers, and those of other CPUs."""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coldpress.artifact import Artifact
+from coldpress.emulate.cpus import CPUS, sandbox_as, twin
+from coldpress.emulate.sandbox import Sandbox
+from coldpress.errors import UsageError
+from coldpress.package.libraries import host_architecture
+from coldpress.progress import Progress
+from coldpress.samples import builtin_texts, varied
+from coldpress.tasks import Request
+from coldpress.verify import answer_of
+from coldpress.verify.drift import Drift, measure
+from coldpress.verify.questions import read_samples
+
+#: How far another CPU's answers may be from this one's. Press gives the same bits. In a graph of int8 layers whose
+#: activations are quantized as they come, one rounding that falls the other way leads to more (decision 0010).
+BETWEEN_CPUS = {"press": 0.0, "fp32": 0.001, "fp16": 0.001, "int8": 0.05}
+#: how far answers may be from those in the manifest, whose digits are few
+_DIGITS = 2e-3
+#: emulation takes its time
+MOST_EMULATED = 24
+
+
+@dataclass(frozen=True)
+class Check:
+    what: str
+    #: a figure and its limit, where it has one
+    value: float | None
+    limit: float | None
+    passed: bool
+    #: the same bits, not only close
+    identical: bool | None = None
+
+
+def recheck(artifact: Artifact, cpus: list[str], samples: Path | None, show: Progress) -> list[Check]:
+    """All checks, in order; none of them stops the others."""
+    for cpu in cpus:
+        if cpu not in ("native", *CPUS):
+            raise UsageError(f"--cpu has {cpu!r}; it can be: native, {', '.join(CPUS)}")
+    checks: list[Check] = []
+    with show.stage("files") as say:
+        changed = artifact.changed_files()
+        checks.append(Check("files are what the manifest says", float(len(changed)), 0, not changed))
+        say(f"{len(artifact.manifest['files'])} files, {len(changed)} changed {', '.join(changed[:5])}")
+    requests = _requests(artifact) if samples is None else read_samples(samples)
+    with twin(artifact.function_folder, artifact.manifest["engine"], host_architecture()) as here:
+        with show.stage("native") as say:
+            native = _answers(Sandbox(here), [*_expected_requests(artifact), *requests])
+            checks.append(_as_expected(artifact, native))
+            say(f"{len(native)} answers")
+        native = native[len(_expected_requests(artifact)) :][:MOST_EMULATED]
+        for cpu in [cpu for cpu in cpus if cpu != "native"]:
+            with show.stage(cpu) as say, twin(here, artifact.manifest["engine"], CPUS[cpu][0]) as there:
+                say(f"{len(native)} answers by emulation")
+                answers = _answers(sandbox_as(cpu, there), requests[:MOST_EMULATED])
+                drift = measure(native, answers)
+                checks.append(_between(cpu, _limit(artifact), drift, native, answers))
+                say(f"{len(answers)} answers, drift {drift.total:.6f}")
+    return checks
+
+
+def _between(cpu: str, limit: float, drift: Drift, native: list[Any], answers: list[Any]) -> Check:
+    same = all(np.array_equal(ours, theirs) for ours, theirs in zip(native, answers, strict=True))
+    return Check(f"{cpu} against native", drift.total, limit, drift.total <= limit, same)
+
+
+def _limit(artifact: Artifact) -> float:
+    recipe = _model(artifact)["recipe"]
+    return BETWEEN_CPUS["press" if recipe["engine"] == "press" else recipe["precision"]]
+
+
+def _expected_requests(artifact: Artifact) -> list[Request]:
+    return [sample["request"] for sample in _model(artifact)["samples"]]
+
+
+def _as_expected(artifact: Artifact, native: list[Any]) -> Check:
+    expected = [np.array(list(_numbers(sample["answer"])), np.float32) for sample in _model(artifact)["samples"]]
+    farthest = max(
+        (
+            float(np.abs(ours - right).max() / max(1.0, float(np.abs(right).max())))
+            if ours.shape == right.shape
+            else float("inf")
+            for ours, right in zip(native, expected, strict=False)
+        ),
+        default=0.0,
+    )
+    return Check("answers are those in the manifest", farthest, _DIGITS, farthest <= _DIGITS)
+
+
+def _model(artifact: Artifact) -> dict[str, Any]:
+    (model,) = artifact.manifest["models"].values()
+    found: dict[str, Any] = model
+    return found
+
+
+def _answers(sandbox: Sandbox, requests: list[Request]) -> list[Any]:
+    with sandbox as asked:
+        return [np.array(list(_numbers(answer_of(asked, request))), np.float32) for request in requests]
+
+
+def _numbers(answer: Any) -> Iterator[float]:
+    """All numbers in an answer, of whatever task, in their order."""
+    if isinstance(answer, dict):
+        if answer.keys() == {"type", "shape", "data"}:
+            yield from np.frombuffer(base64.b64decode(answer["data"]), answer["type"]).astype(float).tolist()
+            return
+        for value in answer.values():
+            yield from _numbers(value)
+    elif isinstance(answer, list):
+        for value in answer:
+            yield from _numbers(value)
+    elif isinstance(answer, int | float):
+        yield float(answer)
+
+
+def _requests(artifact: Artifact) -> list[Request]:
+    """Questions for the artifact's task, made from what its manifest says of it."""
+    model = _model(artifact)
+    if model["task"] == "embeddings":
+        texts = builtin_texts("coldpress.verify", "samples/texts.jsonl")
+        return [{"text": text} for text in texts[:: len(texts) // MOST_EMULATED]]
+    generator = np.random.default_rng(0)
+    return [
+        {"inputs": {one["name"]: _tensor(one, generator) for one in model["inputs"]}, "encoding": "base64"}
+        for _ in range(MOST_EMULATED // 3)
+    ]
+
+
+def _tensor(described: dict[str, Any], generator: np.random.Generator) -> dict[str, Any]:
+    example, kind = described["example"], described["type"]
+    low, high = example["low"], example["high"]
+    if kind.startswith("float"):
+        values = (low + high) / 2 + max(high - low, 1) / 6 * varied(example["shape"], generator)
+    else:
+        values = generator.integers(int(low), int(high) + 1, example["shape"])
+    data = base64.b64encode(values.astype(kind).tobytes()).decode()
+    return {"type": kind, "shape": example["shape"], "data": data}
