@@ -82,27 +82,16 @@ def prepare(folder: Path) -> list[Contestant]:
 
 def _expert_model(folder: Path) -> Path:
     """The model as onnxruntime's own tools make it: exported, then quantize_dynamic."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    from coldpress.intake import Options, find
-    from coldpress.intake.source import TextEncoder
-    from coldpress.optimize.export import export
+    from coldpress.intake.folder import describe_folder
+    from coldpress.intake.source import Options
     from coldpress.optimize.tokenizer import prepare_tokenizer
-    from coldpress.tasks.embeddings import Embeddings
+    from masked import export_masked, quantize_dynamic
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    with find("demo:minilm", Options()) as source:
-        assert isinstance(source, TextEncoder)
-        prepare_tokenizer(source).write(folder / "tokenizer.json")
-        export(Embeddings(source), folder / "exported.onnx", lambda text: None)
-    quantize_dynamic(
-        folder / "exported.onnx",
-        folder / "model.onnx",
-        per_channel=True,
-        reduce_range=True,
-        weight_type=QuantType.QInt8,
-    )
+    source = describe_folder(demo_folder("demo:minilm"), "demo:minilm", Options())
+    prepare_tokenizer(source).write(folder / "tokenizer.json")
+    quantize_dynamic(export_masked(folder / "exported.onnx"), folder / "model.onnx")
     (folder / "exported.onnx").unlink()
     return folder
 

@@ -1,6 +1,6 @@
 """Peers of the warm benchmark: each takes token ids of equal length and gives embeddings."""
 
-import logging
+import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,27 +14,32 @@ from coldpress.artifact import Artifact
 from coldpress.intake import Options, find
 from coldpress.intake.demo import demo_folder
 from coldpress.intake.source import TextEncoder
-from coldpress.tasks.embeddings import Embeddings
-from coldpress.tasks.encoder import load_encoder
 from coldpress_runtime.model import open_model
+from masked import MaskedEncoder, export_masked, optimized_by_onnxruntime, quantize_dynamic
 
 Ids = NDArray[np.int64]
 Embed = Callable[[Ids], Any]
 
 
-def peers(source: TextEncoder, work: Path) -> dict[str, Embed]:
+def peers(work: Path) -> dict[str, Embed]:
     """All that runs this model here, each on one thread."""
     torch.set_num_threads(1)
     made: dict[str, Embed] = {}
-    encoder = load_encoder(source)
+    encoder = MaskedEncoder().eval()
     made["torch fp32"] = _torch(encoder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is deprecated, and still what people use
         quantize = torch.ao.quantization.quantize_dynamic
         made["torch int8"] = _torch(quantize(encoder, {torch.nn.Linear}, torch.qint8))  # type: ignore[no-untyped-call]
-    exported, quantized = _graphs(source, work)
+    work.mkdir(parents=True, exist_ok=True)
+    exported = export_masked(work / "fp32.onnx")
+    quantized = quantize_dynamic(exported, work / "int8.onnx")
+    optimized = optimized_by_onnxruntime(export_masked(work / "old.onnx", dynamo=False), work / "optimized.onnx")
     made["onnxruntime fp32"] = _onnxruntime(exported)
     made["onnxruntime int8"] = _onnxruntime(quantized)
+    made["onnxruntime int8, its transformer optimizer"] = _onnxruntime(
+        quantize_dynamic(optimized, work / "optimized_int8.onnx")
+    )
     made["openvino fp32"] = _openvino(exported)
     made["openvino int8"] = _openvino(quantized)
     made["ctranslate2 int8"] = _ctranslate2(work / "ctranslate2")
@@ -47,11 +52,18 @@ def ours(artifact: Artifact, threads: int) -> Embed:
     (model,) = (folder / "models").iterdir()
     session = open_model(str(model), (str(folder / "lib"),), threads).session
 
+    spec = json.loads((model / "task.json").read_text())
+
     def embed(ids: Ids) -> Any:
-        output = session.run(ids.tolist())
-        raw = output.raw(0, output.row(len(ids) - 1)[1])
-        output.close()
-        return np.frombuffer(raw, np.float32)
+        """In batches of as many tokens as the function runs together."""
+        at_once = max(1, spec["limits"]["batch_tokens"] // ids.shape[1])
+        parts = []
+        for start in range(0, len(ids), at_once):
+            some = ids[start : start + at_once].tolist()
+            output = session.run(some)
+            parts.append(np.frombuffer(output.raw(0, output.row(len(some) - 1)[1]), np.float32))
+            output.close()
+        return np.concatenate(parts)
 
     return embed
 
@@ -69,21 +81,6 @@ def _torch(model: torch.nn.Module) -> Embed:
             return model(tokens, torch.ones_like(tokens)).numpy()
 
     return embed
-
-
-def _graphs(source: TextEncoder, work: Path) -> tuple[Path, Path]:
-    """The model as onnxruntime's own tools make it: exported, then quantize_dynamic."""
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    from coldpress.optimize.export import export
-
-    work.mkdir(parents=True, exist_ok=True)
-    logging.getLogger().setLevel(logging.ERROR)
-    export(Embeddings(source), work / "fp32.onnx", lambda text: None)
-    model = onnx.load(work / "fp32.onnx")
-    quantize_dynamic(model, work / "int8.onnx", per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
-    return work / "fp32.onnx", work / "int8.onnx"
 
 
 def _onnxruntime(path: Path) -> Embed:

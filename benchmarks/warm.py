@@ -32,6 +32,8 @@ from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
 from coldpress_runtime.function import Function
 from contestants import cores_for
+from models import BATCHES, MODELS, OURS, contestants
+from models import inputs as model_inputs
 from peers import Embed, demo_source, ours, peers
 
 RESULT = Path(__file__).parent / "results" / "warm.json"
@@ -49,15 +51,18 @@ def main() -> None:
     arguments = parser.parse_args()
     work = arguments.work.resolve()
     source = demo_source()
-    press = coldpress.build("demo:minilm", out=work / "press", engine="press", package="none")
+    press = coldpress.build("demo:minilm", out=work / "press", engine="press", quick=True, package="none")
     # First, while no peer's idle threads are about.
     two_threads = speedup({"one": ours(press, 1), "two": ours(press, 2)}, arguments.rounds)
-    engines = peers(source, work)
-    graph = coldpress.build("demo:minilm", out=work / "graph", engine="onnxruntime", package="none")
+    engines = peers(work)
+    graph = coldpress.build(
+        "demo:minilm", out=work / "graph", engine="onnxruntime", precision="int8", quick=True, package="none"
+    )
     engines |= {GRAPH: ours(graph, 1), PRESS: ours(press, 1)}
     os.sched_setaffinity(0, cores_for(1))
     tokens = by_shape(engines, arguments.rounds)
     text = by_text(engines, Function(str(press.function_folder)), source, work, arguments.rounds)
+    models = by_model(work, arguments.rounds)
     result = {
         "machine": {"cpu": cpu_name(), "cores": os.cpu_count()},
         "rounds": arguments.rounds,
@@ -67,9 +72,37 @@ def main() -> None:
         "text_press_over_best_peer": over_best(text),
         "two_threads_speedup": two_threads,
         "floor": floor(press, tokens),
+        "onnxruntime_int8": against_onnxruntime(tokens),
+        "models": models,
     }
     arguments.result.write_text(json.dumps(result, indent=1) + "\n")
     show(result)
+
+
+def by_model(work: Path, rounds: int) -> dict[str, Any]:
+    """Models that are no text encoders: what the chooser took, and how long each contestant needs."""
+    table: dict[str, Any] = {}
+    for name in MODELS:
+        runs, chosen = contestants(name, work)
+        recipe = chosen["recipe"]
+        row: dict[str, Any] = {
+            "chosen": f"{recipe['engine']} {recipe['precision']}",
+            "kept": len(recipe["keep"]),
+            "drift": round(chosen["verdict"]["drift"]["total"], 4),
+        }
+        for batch in BATCHES:
+            x = model_inputs(name, batch)
+            row[f"batch of {batch}, ms"] = alternate({who: partial(run, x) for who, run in runs.items()}, rounds)
+        table[name] = row
+    return table
+
+
+def against_onnxruntime(tokens_ms: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Our graph beside those that onnxruntime's own tools make of the same model."""
+    return {
+        peer: {shape: round(row[GRAPH] / row[peer], 3) for shape, row in tokens_ms.items()}
+        for peer in ("onnxruntime int8", "onnxruntime int8, its transformer optimizer")
+    }
 
 
 def floor(press: coldpress.Artifact, tokens_ms: dict[str, dict[str, float]]) -> dict[str, Any] | None:
@@ -189,6 +222,15 @@ def show(result: dict[str, Any]) -> None:
         for name in result[key][shapes[0]]:
             table.add_row(name, *(f"{result[key][shape][name]:.2f}" for shape in shapes))
         console.print(table)
+    table = Table(title="Other models, batch of one, one core, ms", title_justify="left")
+    names = ["torch fp32", "torch int8", "onnxruntime", "openvino", OURS]
+    for heading in ("", "chosen", *names):
+        table.add_column(heading, justify="right" if heading in names else "left")
+    for name, row in result["models"].items():
+        times = row["batch of 1, ms"]
+        table.add_row(name, row["chosen"], *(f"{times[who]:.2f}" if who in times else "" for who in names))
+    console.print(table)
+    console.print(result["onnxruntime_int8"])
     console.print({key: result[key] for key in result if key.endswith(("peer", "speedup"))})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from coldpress.artifact import FORMAT, MANIFEST, MEASURED, file_hashes, folder_bytes
 from coldpress.choose import Choice
+from coldpress.emulate.sandbox import Sandbox
 from coldpress.machine import cpu_name
 from coldpress.package.function import FunctionTree
 from coldpress.tasks import Request, Task
@@ -26,7 +27,7 @@ def write_manifest(staging: Path, task: Task, choice: Choice, tree: FunctionTree
         "name": source.name,
         "engine": choice.candidate.engine,
         "arch": tree.arch,
-        "python": "any",
+        "python": tree.python,
         "bytecode": tree.pythons,
         "versions": tree.versions,
         "models": {
@@ -69,18 +70,16 @@ def write_manifest(staging: Path, task: Task, choice: Choice, tree: FunctionTree
 
 def _samples(function: Path, requests: list[Request]) -> list[dict[str, Any]]:
     """A few requests with the answers expected of them, for whoever deploys the function."""
-    from coldpress_runtime.function import Function
-
-    ask = Function(str(function))
-    samples: list[dict[str, Any]] = []
-    for request in requests:
-        if len(json.dumps(request)) > _LONGEST_SAMPLE:
-            continue
-        answer = json.loads(ask.handle(request), parse_float=lambda digits: round(float(digits), _DIGITS))
-        samples.append({"request": request, "answer": answer})
-        if len(samples) == SAMPLES:
-            break
-    return samples
+    short = [request for request in requests if len(json.dumps(request)) <= _LONGEST_SAMPLE][:SAMPLES]
+    with Sandbox(function) as sandbox:
+        answers = [sandbox.invoke(json.dumps(request).encode()).body for request in short]
+    return [
+        {
+            "request": request,
+            "answer": json.loads(answer, parse_float=lambda digits: round(float(digits), _DIGITS)),
+        }
+        for request, answer in zip(short, answers, strict=True)
+    ]
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

@@ -107,7 +107,8 @@ def _failure(trials: list[Trial], court: Court, wishes: Wishes) -> ColdpressErro
         return TooLarge(
             f"the smallest function that is right, {smallest.recipe.short}, has "
             f"{smallest.function_bytes / 1e6:.0f} MB unzipped; a zip may have "
-            f"{(wishes.most_bytes or 0) / 1e6:.0f}: build it with --package none"
+            f"{(wishes.most_bytes or 0) / 1e6:.0f}. It can only be packed as an image: --package none leaves the "
+            "function as a folder"
         )
     judged = [(trial.verdict.drift.total, trial) for trial in trials if trial.verdict is not None]
     if not judged:

@@ -79,7 +79,7 @@ class Court:
         root = Path(tempfile.mkdtemp(prefix="trial-", dir=self.work)) / "function"
         limit = limit_for(recipe.precision, self.max_drift)
         try:
-            if recipe.engine != "press":
+            if recipe.engine == "onnxruntime":
                 self.workshop.exported()
             with self.show.stage("optimize") as say:
                 candidate = self.workshop.make(recipe, say)

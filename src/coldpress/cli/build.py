@@ -19,7 +19,7 @@ PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option(
     "--engine",
-    type=click.Choice(["auto", "press", "onnxruntime"]),
+    type=click.Choice(["auto", "press", "onnxruntime", "torch"]),
     default="auto",
     show_default=True,
     help="auto takes the fastest whose answers are right.",

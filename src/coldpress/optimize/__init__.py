@@ -54,6 +54,13 @@ class Workshop:
 
             yield from graph_recipes(self.exported(), precision)
 
+        if engine == "torch":
+            from coldpress.optimize.torchscript import RECIPES
+
+            yield from (one for name, one in RECIPES.items() if precision in (name, "auto") and name != "fp16")
+            if precision == "fp16":
+                yield RECIPES["fp16"]
+
     def gentler(self, recipe: Recipe) -> Iterator[Recipe]:
         """The same in int8, more and more careful."""
         if recipe.engine == "onnxruntime" and recipe.precision == "int8":
@@ -73,6 +80,14 @@ class Workshop:
                 "candidate",
                 [identity(source), recipe.json()],
                 lambda folder: press(encoder, folder, say).write(folder),
+            )
+        elif recipe.engine == "torch":
+            from coldpress.optimize.torchscript import trace
+
+            folder = self._kept(
+                "candidate",
+                [identity(source), recipe.json()],
+                lambda folder: trace(self.task, recipe, folder, say).write(folder),
             )
         else:
             from coldpress.optimize.graphs import rewrite

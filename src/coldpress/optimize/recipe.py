@@ -8,7 +8,7 @@ from typing import Any
 
 from coldpress.errors import UsageError
 
-ENGINES = ("press", "onnxruntime")
+ENGINES = ("press", "onnxruntime", "torch")
 PRECISIONS = ("fp32", "fp16", "int8")
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,9 @@ class FunctionTree:
     arch: str
     spec: dict[str, Any]
     versions: dict[str, str]
+    #: the one version that it runs on, or any
+    python: str
+    #: those that it carries bytecode for
     pythons: list[str]
 
 
@@ -76,7 +80,9 @@ def make_function(task: Task, candidate: Candidate, root: Path, arch: str) -> Fu
         shutil.copyfile(path, folder / path.name)
     _write(folder / "task.json", json.dumps(spec, indent=1) + "\n")
     readable(root)
-    return FunctionTree(root, arch, spec, versions, pythons)
+    # Other engines are C libraries and an abi3 module; torch is compiled for the Python that it was installed for.
+    python = f"{sys.version_info.major}.{sys.version_info.minor}" if candidate.engine == "torch" else "any"
+    return FunctionTree(root, arch, spec, versions, python, pythons)
 
 
 def _spec(task: Task, candidate: Candidate) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from coldpress.errors import ColdpressError, MissingExtra
 from coldpress.package.elf import strip
+from coldpress.package.torch_packages import place_torch
 from coldpress.package.wheels import file_in_wheel
 
 ARCHITECTURES = ("x86_64", "arm64")
@@ -27,6 +28,8 @@ def place_libraries(engine: str, tokenizers: bool, folder: Path, arch: str) -> d
     if engine == "onnxruntime":
         data, versions["onnxruntime"] = _from_wheel("onnxruntime", "capi/libonnxruntime.so.", arch)
         (folder / "libonnxruntime.so").write_bytes(strip(data))
+    if engine == "torch":
+        versions |= place_torch(folder / "python", arch)
     if tokenizers:
         data, versions["tokenizers"] = _from_wheel("tokenizers", "tokenizers.abi3.so", arch)
         (folder / "tokenizers.abi3.so").write_bytes(strip(data))

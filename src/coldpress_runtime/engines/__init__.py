@@ -54,4 +54,8 @@ def load_engine(name: str, libraries: tuple[str, ...]) -> "Engine":
         from coldpress_runtime.engines import onnxruntime
 
         return onnxruntime.Engine(libraries)
-    raise LoadError(f"task.json names the engine {name!r}; this runtime has: press, onnxruntime")
+    if name == "torch":
+        from coldpress_runtime.engines import torch
+
+        return torch.Engine(libraries)
+    raise LoadError(f"task.json names the engine {name!r}; this runtime has: press, onnxruntime, torch")
