@@ -49,7 +49,7 @@ def export_masked(path: Path, *, dynamo: bool = True) -> Path:
     return path
 
 
-_INPUTS = ("input_ids", "attention_mask")
+_INPUTS = ["input_ids", "attention_mask"]
 
 
 def quantize_dynamic(graph: Path, target: Path) -> Path:
