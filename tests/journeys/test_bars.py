@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from importlib.resources import files
 from pathlib import Path
 from statistics import median
@@ -119,6 +120,21 @@ def test_building_takes_seconds(tmp_path: Path) -> None:
         for at in range(3)
     ]
     assert min(runs) <= 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("flags", "limit"), [((), 90), (("--quick",), 20)])
+def test_choosing_takes_seconds(flags: tuple[str, ...], limit: float, tmp_path: Path) -> None:
+    """From a fresh interpreter and an empty cache to the artifact, drift check and measurements included."""
+    coldpress_command = Path(sys.executable).parent / "coldpress"
+    began = time.monotonic()
+    subprocess.run(
+        [coldpress_command, "build", "demo:minilm", "--out", tmp_path / "out", *flags],
+        check=True,
+        capture_output=True,
+        env=os.environ | {"COLDPRESS_CACHE": str(tmp_path / "cache")},
+    )
+    assert time.monotonic() - began <= limit
 
 
 def check_drift(pressed: Artifact, limit: float) -> None:

@@ -12,7 +12,6 @@ from onnx import helper
 
 from coldpress.optimize.graph import array, initializers, linears
 from coldpress.optimize.recipe import Recipe
-from coldpress.optimize.rewrites.smooth import WRITERS
 from coldpress.optimize.rewrites.unfold_gemm import unfold_gemm
 from coldpress.tasks import Feed
 
@@ -29,7 +28,7 @@ def graph_recipes(exported: Path, precision: str) -> Iterator[Recipe]:
     layout = ("layout",) if "Conv" in kinds else ()
     if precision in ("auto", "int8") and kinds & {"MatMul", "Gemm", "Conv"}:
         convolutions = ("int8-conv",) if "Conv" in kinds else ()
-        quantized = ("unfold-gemm", "int8-matmul", "int8-embeddings", *convolutions)
+        quantized = ("unfold-gemm", f"smooth:{SMOOTHING}", "int8-matmul", "int8-embeddings", *convolutions)
         yield Recipe("onnxruntime", "int8", (*shared, *quantized, *fused, "fast-gelu", *layout))
     if precision in ("auto", "fp32"):
         yield Recipe("onnxruntime", "fp32", (*shared, *fused, *layout))
@@ -38,13 +37,8 @@ def graph_recipes(exported: Path, precision: str) -> Iterator[Recipe]:
 
 
 def gentler_recipes(recipe: Recipe, exported: Path, calibration: list[Feed]) -> Iterator[Recipe]:
-    """The same with outliers moved into weights, then also with the layers left alone that suffer most."""
+    """The same with those layers left alone that suffer most."""
     model = unfold_gemm(onnx.load(exported))
-    written = {node.output[0] for node in model.graph.node if node.op_type in WRITERS}
-    if any(node.input[0] in written for node in linears(model)):
-        at = recipe.rewrites.index("int8-matmul")
-        recipe = replace(recipe, rewrites=(*recipe.rewrites[:at], f"smooth:{SMOOTHING}", *recipe.rewrites[at:]))
-        yield recipe
     # What reads an image suffers most of all convolutions, and what an answer is made of most of all layers.
     convolutions = [node.name for node in model.graph.node if node.op_type == "Conv"]
     ranked = _by_damage(model, calibration)

@@ -22,7 +22,7 @@ from coldpress.verify.questions import read_samples
 
 #: How far another CPU's answers may be from this one's. Press gives the same bits. In a graph of int8 layers whose
 #: activations are quantized as they come, one rounding that falls the other way leads to more (decision 0010).
-BETWEEN_CPUS = {"press": 0.0, "fp32": 0.001, "fp16": 0.001, "int8": 0.05}
+BETWEEN_CPUS = {"press": 0.0, "fp32": 0.001, "fp16": 0.001, "int8": 0.03}
 #: how far answers may be from those in the manifest, whose digits are few
 _DIGITS = 2e-3
 #: emulation takes its time
