@@ -88,6 +88,15 @@ def build(
 def _need_export() -> None:
     from importlib.util import find_spec
 
-    for module in ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "tokenizers", "safetensors"):
+    for module in (
+        "torch",
+        "transformers",
+        "onnx",
+        "onnxscript",
+        "onnxruntime",
+        "tokenizers",
+        "safetensors",
+        "h11",
+    ):
         if find_spec(module) is None:
             raise MissingExtra("export", module, "building")

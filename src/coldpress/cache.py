@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+MOST_BYTES = 10_000_000_000
 #: whose versions decide what comes out
 _LIBRARIES = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "tokenizers")
 _CODE = ("coldpress", "coldpress_runtime")
@@ -34,6 +35,7 @@ def cached(kind: str, key: Any, make: Callable[[Path], None], *, whoever: bool =
     """The folder that `make` filled for this `key`, now or before; by `whoever`, if that makes no difference."""
     place = root() / kind / digest([key, None if whoever else made_by()])
     if place.is_dir():
+        os.utime(place)
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".partial-", dir=place.parent))
@@ -46,13 +48,32 @@ def cached(kind: str, key: Any, make: Callable[[Path], None], *, whoever: bool =
                 raise
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+    _make_room(place)
     return place
+
+
+def _make_room(newest: Path) -> None:
+    """Remove what has not been used for longest, until the rest fits; never what was just made."""
+    places = sorted(
+        (place for place in root().glob("*/*") if place != newest), key=lambda one: one.stat().st_mtime
+    )
+    sizes = {place: _size(place) for place in (*places, newest)}
+    total = sum(sizes.values())
+    for place in places:
+        if total <= MOST_BYTES:
+            return
+        shutil.rmtree(place, ignore_errors=True)
+        total -= sizes[place]
+
+
+def _size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def clean() -> int:
     """Remove everything that is kept; returns how many bytes that were."""
     place = root()
-    size = sum(path.lstat().st_size for path in place.rglob("*") if path.is_file())
+    size = _size(place)
     if place.is_dir():
         shutil.rmtree(place)
     return size
