@@ -88,7 +88,7 @@ def build(
 def _need_export() -> None:
     from importlib.util import find_spec
 
-    for module in (
+    for module in [
         "torch",
         "transformers",
         "onnx",
@@ -97,6 +97,6 @@ def _need_export() -> None:
         "tokenizers",
         "safetensors",
         "h11",
-    ):
+    ]:
         if find_spec(module) is None:
             raise MissingExtra("export", module, "building")

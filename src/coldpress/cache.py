@@ -54,9 +54,8 @@ def cached(kind: str, key: Any, make: Callable[[Path], None], *, whoever: bool =
 
 def _make_room(newest: Path) -> None:
     """Remove what has not been used for longest, until the rest fits; never what was just made."""
-    places = sorted(
-        (place for place in root().glob("*/*") if place != newest), key=lambda one: one.stat().st_mtime
-    )
+    others = [place for place in root().glob("*/[!.]*") if place != newest]  # what has a dot is still being made
+    places = sorted(others, key=lambda one: one.stat().st_mtime if one.exists() else 0.0)
     sizes = {place: _size(place) for place in (*places, newest)}
     total = sum(sizes.values())
     for place in places:
