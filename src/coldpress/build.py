@@ -11,6 +11,7 @@ from coldpress.errors import MissingExtra, UsageError
 from coldpress.progress import Progress, Silent
 from coldpress.target import replacing
 
+NEEDED = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "tokenizers", "safetensors", "h11")
 #: what the function may be packed as, and how large it may then be
 PACKAGES = {"zip": 250_000_000, "none": None}
 
@@ -88,15 +89,6 @@ def build(
 def _need_export() -> None:
     from importlib.util import find_spec
 
-    for module in [
-        "torch",
-        "transformers",
-        "onnx",
-        "onnxscript",
-        "onnxruntime",
-        "tokenizers",
-        "safetensors",
-        "h11",
-    ]:
+    for module in NEEDED:
         if find_spec(module) is None:
             raise MissingExtra("export", module, "building")
