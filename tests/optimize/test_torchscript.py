@@ -1,6 +1,7 @@
 """The classic way: torch itself in the function, for what cannot be exported."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import coldpress
 from coldpress.artifact import Artifact
 from coldpress.emulate.sandbox import Sandbox
 from coldpress.errors import TooLarge, UnsupportedModel
+from coldpress.progress import Silent
+from coldpress.verify.recheck import recheck
 
 
 class NoGraph(nn.Module):
@@ -43,6 +46,17 @@ def test_what_cannot_be_exported_is_served_as_it_is(eigenvalues: Artifact) -> No
     for name, tensor in right.items():
         assert np.allclose(answer["outputs"][name], tensor.numpy(), rtol=1e-4, atol=1e-4)
     assert bad["error"]["code"] == "wrong_shape"
+
+
+@pytest.mark.slow
+def test_it_agrees_as_an_older_cpu(eigenvalues: Artifact) -> None:
+    if shutil.which("qemu-x86_64-static") is None:
+        pytest.skip("not installed: qemu-x86_64-static")
+    checks = recheck(eigenvalues, ["avx2"], None, Silent())
+    assert all(check.passed for check in checks)
+    assert (checks[-1].value or 0) <= 1e-4
+    with pytest.raises(UnsupportedModel, match="built on the architecture that it is for"):
+        recheck(eigenvalues, ["arm64"], None, Silent())
 
 
 def test_it_names_its_python_and_its_torch(eigenvalues: Artifact) -> None:
