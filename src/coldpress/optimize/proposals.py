@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,8 @@ from coldpress.optimize.rewrites.unfold_gemm import unfold_gemm
 from coldpress.tasks import Feed
 
 SMOOTHING = "0.8"
-#: shares of the layers that are left in floats, tried in this order
-SHARES = (0.1, 0.3)
+#: shares of the convolutions and of the linear layers that are left in floats, tried in this order
+SHARES = ((0.01, 0.01), (0.5, 0.1), (1.0, 0.1), (1.0, 0.3))
 
 
 def graph_recipes(exported: Path, precision: str) -> Iterator[Recipe]:
@@ -37,17 +38,18 @@ def graph_recipes(exported: Path, precision: str) -> Iterator[Recipe]:
 
 
 def gentler_recipes(recipe: Recipe, exported: Path, calibration: list[Feed]) -> Iterator[Recipe]:
-    """The same with those layers left alone that suffer most."""
+    """The same with more and more layers left alone: of linear ones those that suffer most, of convolutions the
+    first ones, for what they round away no later one brings back."""
     model = unfold_gemm(onnx.load(exported))
-    # What reads an image suffers most of all convolutions, and what an answer is made of most of all layers.
     convolutions = [node.name for node in model.graph.node if node.op_type == "Conv"]
     ranked = _by_damage(model, calibration)
-    if convolutions:
-        yield replace(recipe, keep=tuple(sorted({convolutions[0], *ranked[:1]})))
-    for share in SHARES:
-        kept = [*ranked[: max(1, round(share * len(ranked)))], *convolutions]
-        if len(kept) < len(ranked) + len(convolutions):
-            yield replace(recipe, keep=tuple(sorted(kept)))
+    seen = {(): recipe}
+    for of_convolutions, of_linears in SHARES if convolutions else SHARES[-2:]:
+        kept = convolutions[: ceil(of_convolutions * len(convolutions))] + ranked[: ceil(of_linears * len(ranked))]
+        names = tuple(sorted(kept))
+        if names not in seen and len(names) < len(convolutions) + len(ranked):
+            seen[names] = replace(recipe, keep=names)
+            yield seen[names]
 
 
 def _by_damage(model: onnx.ModelProto, calibration: list[Feed]) -> list[str]:
