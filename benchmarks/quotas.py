@@ -1,4 +1,4 @@
-"""Threads under a CPU quota: one, two, and what the runtime chooses, at the shares that memory sizes buy.
+"""Threads under a CPU quota: one and two, at the shares that memory sizes buy, and which of them the default is.
 
 Lambda shows two CPUs to small functions too, and holds them to their share by a quota for every 20 ms. So a second
 thread may finish a short request sooner, or spend the quota and wait. Here the same is done with a cgroup per
@@ -18,7 +18,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median, quantiles
+from posix import environ
+from statistics import geometric_mean, median, quantiles
 from typing import Any
 
 from rich.console import Console
@@ -28,6 +29,7 @@ from rich.table import Table
 import coldpress
 from coldpress.emulate.sandbox import Sandbox, base_python
 from coldpress.machine import cpu_name
+from coldpress_runtime import settings
 from coldpress_runtime.settings import MB_PER_VCPU
 
 RESULT = Path(__file__).parent / "results" / "quotas.json"
@@ -35,8 +37,8 @@ CGROUPS = Path("/sys/fs/cgroup/cpu")
 PERIOD_US = 20_000
 VCPUS = (0.5, 1.0, 1.4, 2.0)
 SHAPES = ((1, 16), (1, 128), (8, 64))
-CONTESTANTS = {"one": {"COLDPRESS_THREADS": "1"}, "two": {"COLDPRESS_THREADS": "2"}, "default": {}}
-SLOWER = 1.05  # than the best of the forced ones: the default may not be
+CONTESTANTS = {"one": "1", "two": "2"}
+SLOWER = 1.05  # than the better number of threads, over all shapes: the default may not be
 
 Row = dict[str, dict[str, float]]
 
@@ -50,20 +52,21 @@ def main() -> None:
     arguments = parser.parse_args()
     if not quotas_can_be_set():
         sys.exit(f"skipped: no cgroup with a CPU quota can be made in {CGROUPS}; it takes root and cgroup v1")
-    function = coldpress.build("demo:minilm", out=arguments.work.resolve(), package="none").function_folder
+    function = coldpress.build(
+        "demo:minilm", out=arguments.work.resolve(), quick=True, package="none"
+    ).function_folder
     table = {f"{vcpus:g}": at_quota(function, vcpus, arguments.rounds) for vcpus in arguments.vcpus}
     result = {
         "machine": {"cpu": cpu_name(), "cores": os.cpu_count()},
         "rounds": arguments.rounds,
         "period_ms": PERIOD_US / 1000,
         "vcpus": table,
-        "default_over_best": {
-            vcpus: {shape: over_best(row) for shape, row in shapes.items()} for vcpus, shapes in table.items()
-        },
+        "default": {vcpus: default(float(vcpus)) for vcpus in table},
+        "default_over_best": {vcpus: over_best(shapes, float(vcpus)) for vcpus, shapes in table.items()},
     }
     arguments.result.write_text(json.dumps(result, indent=1) + "\n")
     show(result)
-    worst = max(ratio for ratios in result["default_over_best"].values() for ratio in ratios.values())
+    worst = max(result["default_over_best"].values())
     if worst > SLOWER:
         sys.exit(
             f"the default takes {worst:.2f} times as long as the best number of threads; the limit is {SLOWER}"
@@ -76,7 +79,8 @@ def at_quota(function: Path, vcpus: float, rounds: int) -> dict[str, Row]:
     rng = random.Random(0)
     with ExitStack() as stack:
         sandboxes = {
-            name: stack.enter_context(limited(function, name, vcpus, env)) for name, env in CONTESTANTS.items()
+            name: stack.enter_context(limited(function, name, vcpus, {"COLDPRESS_THREADS": threads}))
+            for name, threads in CONTESTANTS.items()
         }
         for number in track(range(rounds + 1), f"{vcpus:g} vCPU", console=Console(stderr=True)):
             for texts, tokens in SHAPES:
@@ -128,17 +132,26 @@ def quotas_can_be_set() -> bool:
         return False
 
 
-def over_best(row: Row) -> float:
-    return round(row["default"]["median_ms"] / min(row[name]["median_ms"] for name in ("one", "two")), 3)
+def default(vcpus: float) -> str:
+    """Which contestant the runtime would be, by its own rule."""
+    environ[b"AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = str(round(vcpus * MB_PER_VCPU)).encode()
+    return list(CONTESTANTS)[settings.threads() - 1]
+
+
+def over_best(shapes: dict[str, Row], vcpus: float) -> float:
+    """The default's time over the better one's, as geometric means over the shapes."""
+    means = {name: geometric_mean(row[name]["median_ms"] for row in shapes.values()) for name in CONTESTANTS}
+    return round(means[default(vcpus)] / min(means.values()), 3)
 
 
 def show(result: dict[str, Any]) -> None:
-    table = Table("vCPU", "(texts, tokens)", *CONTESTANTS, "default over best", title="Median ms (nine of ten)")
+    table = Table("vCPU", "(texts, tokens)", *CONTESTANTS, "default", title="Median ms (nine of ten)")
     for vcpus, shapes in result["vcpus"].items():
         for shape, row in shapes.items():
             cells = [f"{row[name]['median_ms']:.2f} ({row[name]['nine_of_ten_ms']:.2f})" for name in CONTESTANTS]
-            table.add_row(vcpus, shape, *cells, f"{result['default_over_best'][vcpus][shape]:.2f}")
+            table.add_row(vcpus, shape, *cells, result["default"][vcpus])
     Console().print(table)
+    Console().print("default over best, all shapes:", result["default_over_best"])
 
 
 if __name__ == "__main__":

@@ -26,6 +26,11 @@ def choice(name: str, *allowed: str) -> str:
     return value
 
 
+def own_cpus() -> list[int]:
+    """The CPUs that threads may be tied to: none outside a sandbox, where others use the process too."""
+    return sorted(sched_getaffinity(0)) if variable("AWS_LAMBDA_RUNTIME_API") else []
+
+
 def threads() -> int:
     """How many threads to compute with: as many as the CPUs that Lambda shows, from half a vCPU on.
 

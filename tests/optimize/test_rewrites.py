@@ -186,6 +186,29 @@ def test_convolutions_in_seven_bits(tmp_path: Path) -> None:
         assert 0 < drift(model, pressed, feeds) < 0.1
 
 
+def test_lstms_in_seven_bits(tmp_path: Path) -> None:
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = nn.LSTM(16, 32, 2, batch_first=True)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            answer: torch.Tensor = self.lstm(x)[0]
+            return answer
+
+    torch.manual_seed(0)
+    with find(Recurrent(), Options(inputs=torch.randn(2, 9, 16))) as source:
+        task = task_of(source)
+        export(task, tmp_path / "exported.onnx", lambda text: None)
+    model, context = onnx.load(tmp_path / "exported.onnx"), Context(task.calibration, task.probes, tmp_path)
+    pressed = rewritten(model, context, "fuse:basic", "int8-lstm")
+    assert kinds(pressed)["DynamicQuantizeLSTM"] == 2
+    for tensor in pressed.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.INT8:
+            assert np.abs(onnx.numpy_helper.to_array(tensor).astype(int)).max() <= 64
+    assert 0 < drift(model, pressed, [feed for feed in task.calibration() if len(feed["x"]) == 1]) < 0.1
+
+
 def test_gemm_is_unfolded(tmp_path: Path) -> None:
     model, context, feeds = small_network(tmp_path)
     unfolded = rewritten(model, context, "unfold-gemm")

@@ -1,9 +1,12 @@
-"""Settings that need no sandbox to be tested."""
+"""Settings of a running function."""
 
-from posix import environ
+from pathlib import Path
+from posix import environ, sched_getaffinity
 
 import pytest
 
+from coldpress.artifact import Artifact
+from coldpress.emulate.sandbox import Sandbox
 from coldpress_runtime import settings
 
 
@@ -35,3 +38,28 @@ def test_threads_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(environ, b"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", b"128")
     monkeypatch.setitem(environ, b"COLDPRESS_THREADS", b"3")
     assert settings.threads() == 3
+
+
+def test_threads_are_tied_to_cpus_in_a_sandbox_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "sched_getaffinity", lambda process: {3, 1})
+    monkeypatch.delitem(environ, b"AWS_LAMBDA_RUNTIME_API", raising=False)
+    assert settings.own_cpus() == []
+    monkeypatch.setitem(environ, b"AWS_LAMBDA_RUNTIME_API", b"127.0.0.1:9001")
+    assert settings.own_cpus() == [1, 3]
+
+
+@pytest.mark.skipif(len(sched_getaffinity(0)) < 2, reason="there is but one CPU here")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_each_thread_has_a_cpu_of_its_own(threads: int, artifact: Artifact) -> None:
+    """Left to the scheduler, a second thread wakes where the first one runs, and waits for it."""
+    with Sandbox(artifact.function_folder, env={"COLDPRESS_THREADS": str(threads)}) as sandbox:
+        assert sandbox.invoke(b'{"text": "hello"}').ok
+        allowed = [
+            next(
+                line.split()[1] for line in status.read_text().splitlines() if line.startswith("Cpus_allowed_list")
+            )
+            for status in Path(f"/proc/{sandbox.pid}/task").glob("*/status")
+        ]
+    assert len(allowed) == len(set(allowed)) == threads
+    if threads == 2:
+        assert all(cpus.isdecimal() for cpus in allowed)

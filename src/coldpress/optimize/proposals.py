@@ -27,9 +27,11 @@ def graph_recipes(exported: Path, precision: str) -> Iterator[Recipe]:
     shared, fused = ("drop-zeros", "fuse-attention"), ("fuse", "split-bias", "skip-norm")
     # A convolution wants its tensors in the CPU's own layout, which only the session can know.
     layout = ("layout",) if "Conv" in kinds else ()
-    if precision in ("auto", "int8") and kinds & {"MatMul", "Gemm", "Conv"}:
+    if precision in ("auto", "int8") and kinds & {"MatMul", "Gemm", "Conv", "LSTM"}:
+        recurrent = ("fuse:basic", "int8-lstm") if "LSTM" in kinds else ()
         convolutions = ("int8-conv",) if "Conv" in kinds else ()
-        quantized = ("unfold-gemm", f"smooth:{SMOOTHING}", "int8-matmul", "int8-embeddings", *convolutions)
+        linear = ("unfold-gemm", f"smooth:{SMOOTHING}", "int8-matmul", "int8-embeddings")
+        quantized = (*linear, *recurrent, *convolutions)
         yield Recipe("onnxruntime", "int8", (*shared, *quantized, *fused, "fast-gelu", *layout))
     if precision in ("auto", "fp32"):
         yield Recipe("onnxruntime", "fp32", (*shared, *fused, *layout))

@@ -1,10 +1,12 @@
 """The press engine: a small C library, a model that is mapped and ready, its tokenizer inside."""
 
 from _thread import start_new_thread
+from posix import sched_setaffinity
 
 from coldpress_runtime.faults import EngineError, LoadError
 from coldpress_runtime.libraries import find_library
 from coldpress_runtime.native import Char, Float, Int32, byref, open_library, symbol
+from coldpress_runtime.settings import own_cpus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,9 +64,12 @@ class Session:
         self._room: int = functions["press_max_tokens"](self._model)
         self._ids = (Int32 * self._room)()
         self._flat, self._starts = (Int32 * 1)(), (Int32 * 2)()
-        for _ in range(threads - 1):
+        cpus = own_cpus()
+        for number in range(1, threads):
             # The engine starts no threads of its own: it borrows ours, which sleep in C.
-            start_new_thread(functions["press_work"], (self.handle,))
+            start_new_thread(_lend, (functions["press_work"], self.handle, cpus[number % max(1, len(cpus)) :][:1]))
+        if threads > 1 and cpus:
+            sched_setaffinity(0, cpus[:1])
 
     def encode(self, texts: list[str]) -> list[tuple[list[int], bool]]:
         """Token ids of each text, and whether it was cut to the model's length."""
@@ -111,6 +116,13 @@ class Session:
 
     def _reason(self) -> str:
         return bytes(self._error).split(b"\0", 1)[0].decode(errors="replace")
+
+
+def _lend(work: "CFuncPtr", session: int, cpu: list[int]) -> None:
+    """Lend this thread, on a CPU of its own: else it may wake where its waker runs, and wait for it to end."""
+    if cpu:
+        sched_setaffinity(0, cpu)
+    work(session)
 
 
 def _filled(array: "Array[Int32]", values: list[int]) -> "Array[Int32]":

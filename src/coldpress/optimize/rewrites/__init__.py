@@ -24,6 +24,7 @@ REWRITES = {
     "half": "half",
     "int8-conv": "int8_conv",
     "int8-embeddings": "int8_embeddings",
+    "int8-lstm": "int8_lstm",
     "int8-matmul": "int8_matmul",
     "skip-norm": "skip_norm",
     "smooth": "smooth",

@@ -22,7 +22,7 @@ def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelP
         return model
     before, after = context.work / "float.onnx", context.work / "int8.onnx"
     onnx.save(model, before)
-    with _quiet():
+    with quiet():
         quantize_static(
             before,
             after,
@@ -47,7 +47,7 @@ class _Reader(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime is un
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Its advice goes to the root logger, and is meant for whoever calls it by hand."""
     level = logging.root.level
     logging.root.setLevel(logging.ERROR)
