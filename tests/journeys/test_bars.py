@@ -34,7 +34,9 @@ def test_size(made: str, zipped: float, unzipped: float, request: pytest.Fixture
     assert sizes["function"] <= unzipped
     root = pressed.function_folder
     for path in root.rglob("*"):
-        assert not any(part.lower().startswith(FORBIDDEN) for part in path.relative_to(root).parts)
+        parts = path.relative_to(root).parts
+        if parts[0] != "coldpress_runtime":  # which has a file for each engine, also for those that are not here
+            assert not any(part.lower().startswith(FORBIDDEN) for part in parts)
 
 
 @pytest.mark.parametrize(("made", "limit"), [("artifact", 45), ("graph_artifact", 80)])
