@@ -61,6 +61,16 @@ def test_the_oldest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (oldest.exists(), older.exists(), newest.exists()) == (True, False, True)
 
 
+def test_what_a_killed_build_left_goes_after_a_day() -> None:
+    cache.cached("kind", 1, fill)
+    recent, old = (cache.root() / "kind" / f".partial-{name}" for name in ("recent", "old"))
+    for folder in (recent, old):
+        folder.mkdir()
+    os.utime(old, (1, 1))
+    cache.cached("kind", 2, fill)
+    assert (recent.exists(), old.exists()) == (True, False)
+
+
 def test_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("COLDPRESS_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))

@@ -14,9 +14,12 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
+from time import time
 from typing import Any
 
 MOST_BYTES = 10_000_000_000
+_PARTIAL = ".partial-"
+_DAY = 24 * 3600
 #: whose versions decide what comes out
 _LIBRARIES = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "tokenizers")
 _CODE = ("coldpress", "coldpress_runtime")
@@ -38,7 +41,7 @@ def cached(kind: str, key: Any, make: Callable[[Path], None], *, whoever: bool =
         os.utime(place)
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".partial-", dir=place.parent))
+    staging = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=place.parent))
     try:
         make(staging)
         try:
@@ -53,7 +56,12 @@ def cached(kind: str, key: Any, make: Callable[[Path], None], *, whoever: bool =
 
 
 def _make_room(newest: Path) -> None:
-    """Remove what has not been used for longest, until the rest fits; never what was just made."""
+    """Remove what has not been used for longest, until the rest fits; never what was just made.
+
+    What a killed build left half-made goes after a day: until then it may be under way."""
+    for place in root().glob(f"*/{_PARTIAL}*"):
+        if place.exists() and time() - place.stat().st_mtime > _DAY:
+            shutil.rmtree(place, ignore_errors=True)
     others = [place for place in root().glob("*/[!.]*") if place != newest]  # what has a dot is still being made
     places = sorted(others, key=lambda one: one.stat().st_mtime if one.exists() else 0.0)
     sizes = {place: _size(place) for place in (*places, newest)}
