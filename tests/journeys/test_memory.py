@@ -77,7 +77,7 @@ def test_the_largest_requests(artifact: Artifact) -> None:
 
 @pytest.mark.slow
 def test_the_largest_answers_per_token(tmp_path: Path) -> None:
-    pressed = coldpress.build("demo:minilm", out=tmp_path / "out", package="none", pooling="none")
+    pressed = coldpress.build("demo:minilm", out=tmp_path / "out", package="none", pooling="none", quick=True)
     assert peak(pressed.function_folder, PER_TOKEN) <= LIMIT_MB
 
 

@@ -64,7 +64,9 @@ def sanitized(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def tiny(tiny_folder: Path, folder: Path) -> Path:
     """A press file of two narrow layers: thousands of texts in seconds, also under emulation."""
-    pressed = coldpress.build(tiny_folder, out=folder / "tiny", engine="press", package="none", max_drift=1.0)
+    pressed = coldpress.build(
+        tiny_folder, out=folder / "tiny", engine="press", quick=True, package="none", max_drift=1.0
+    )
     return pressed.function_folder / "models/tiny-bert/model.press"
 
 

@@ -191,7 +191,7 @@ def test_a_model_is_pressed_with_its_tokenizer(tmp_path: Path) -> None:
     XLMRobertaModel(config).save_pretrained(tmp_path / "tiny")
     special = {f"{name}_token": text for name, text in names.items()}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(tmp_path / "tiny")
-    pressed = coldpress.build(tmp_path / "tiny", out=tmp_path / "out", engine="press", package="none")
+    pressed = coldpress.build(tmp_path / "tiny", out=tmp_path / "out", engine="press", quick=True, package="none")
     assert pressed.manifest["models"]["tiny"]["recipe"]["tokenizer"] == "compiled"
 
 

@@ -17,8 +17,7 @@ from coldpress.errors import DriftError, UnsupportedModel, UsageError
 
 
 def drift(artifact: Artifact) -> float:
-    (candidate,) = json.loads((artifact.path / "measured.json").read_text())["candidates"]
-    return float(candidate["drift"]["total"])
+    return float(artifact.measured()["candidates"][0]["verdict"]["drift"]["total"])
 
 
 @pytest.mark.slow
@@ -26,7 +25,7 @@ def drift(artifact: Artifact) -> float:
 def test_every_family(family: str, minilm_folder: Path, tmp_path: Path) -> None:
     make(family, minilm_folder, tmp_path / "model")
     artifact = coldpress.build(
-        tmp_path / "model", out=tmp_path / "out", engine="press", package="none", max_tokens=128
+        tmp_path / "model", out=tmp_path / "out", engine="press", quick=True, package="none", max_tokens=128
     )
     assert artifact.manifest["engine"] == "press"
     assert drift(artifact) <= 0.06
@@ -37,7 +36,7 @@ def test_every_family(family: str, minilm_folder: Path, tmp_path: Path) -> None:
 def test_three_channels_blown_up_thirtyfold(family: str, minilm_folder: Path, tmp_path: Path) -> None:
     make(family, minilm_folder, tmp_path / "model", blown_up=True)
     artifact = coldpress.build(
-        tmp_path / "model", out=tmp_path / "out", engine="press", package="none", max_tokens=128
+        tmp_path / "model", out=tmp_path / "out", engine="press", quick=True, package="none", max_tokens=128
     )
     assert drift(artifact) <= 0.15
 
@@ -46,7 +45,9 @@ def test_three_channels_blown_up_thirtyfold(family: str, minilm_folder: Path, tm
     "pooling", ["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken", "none"]
 )
 def test_every_pooling(pooling: str, tiny_folder: Path, tiny_artifact: Artifact, tmp_path: Path) -> None:
-    artifact = coldpress.build(tiny_folder, out=tmp_path / "out", engine="press", pooling=pooling, package="none")
+    artifact = coldpress.build(
+        tiny_folder, out=tmp_path / "out", engine="press", pooling=pooling, quick=True, package="none"
+    )
     texts = ["hello", "a longer text than the other one"]
     answers = artifact.function()({"text": texts})["embeddings"]
     assert np.array(answers[0]).shape == ((3, 64) if pooling == "none" else (64,))
@@ -119,7 +120,7 @@ def test_poolings_side_by_side_and_dense_layers(engine: str, tiny_folder: Path, 
     ]
     pooling = {"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}
     model = sentence_transformer(tiny_folder, tmp_path / "model", pooling, dense)
-    artifact = coldpress.build(model, out=tmp_path / "out", engine=engine, package="none")
+    artifact = coldpress.build(model, out=tmp_path / "out", engine=engine, quick=True, package="none")
     assert artifact.manifest["engine"] == engine
     (answer,) = artifact.function()({"text": "hello"})["embeddings"]
     assert len(answer) == 40
@@ -140,7 +141,7 @@ def test_what_press_cannot_run_goes_to_onnxruntime_and_says_why(tiny_folder: Pat
     model = sentence_transformer(tiny_folder, tmp_path / "model", {"pooling_mode_mean_tokens": True}, dense)
     with pytest.raises(UnsupportedModel, match="activation 'sigmoid'"):
         coldpress.build(model, out=tmp_path / "out", engine="press")
-    artifact = coldpress.build(model, out=tmp_path / "out", package="none")
+    artifact = coldpress.build(model, out=tmp_path / "out", quick=True, package="none")
     assert artifact.manifest["engine"] == "onnxruntime"
 
 
@@ -157,9 +158,10 @@ def test_what_press_cannot_run_well_goes_to_onnxruntime_too(
         return op
 
     monkeypatch.setattr(module, "_linear", ruined)
+    monkeypatch.setenv("COLDPRESS_CACHE", str(tmp_path / "cache"))  # nobody else's
     with pytest.raises(DriftError, match="drifts"):
         coldpress.build(tiny_folder, out=tmp_path / "out", engine="press", package="none")
-    artifact = coldpress.build(tiny_folder, out=tmp_path / "out", package="none")
+    artifact = coldpress.build(tiny_folder, out=tmp_path / "out", quick=True, package="none")
     assert artifact.manifest["engine"] == "onnxruntime"
     assert not (artifact.function_folder / "models/tiny-bert/model.press").exists()
 
