@@ -192,7 +192,7 @@ def test_a_model_is_pressed_with_its_tokenizer(tmp_path: Path) -> None:
     special = {f"{name}_token": text for name, text in names.items()}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(tmp_path / "tiny")
     pressed = coldpress.build(tmp_path / "tiny", out=tmp_path / "out", engine="press", quick=True, package="none")
-    assert pressed.manifest["models"]["tiny"]["recipe"]["tokenizer"] == "compiled"
+    assert pressed.manifest["models"]["tiny"]["tokenizer"] == "compiled"
 
 
 @pytest.mark.parametrize(
