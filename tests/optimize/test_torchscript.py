@@ -22,12 +22,14 @@ class NoGraph(nn.Module):
     """No exporter knows how to write eigenvalues."""
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
-        values, vectors = torch.linalg.eigh(x @ x.transpose(1, 2))
-        return {"values": values, "trace": values.sum(-1), "sizes": vectors.abs().sum((1, 2))}
+        # Values only: vectors of values that lie close together are anybody's choice.
+        values = torch.linalg.eigvalsh(x @ x.transpose(1, 2))
+        return {"values": values, "trace": values.sum(-1)}
 
 
 @pytest.fixture(scope="module")
 def eigenvalues(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+    torch.manual_seed(0)
     out = tmp_path_factory.mktemp("torch") / "out"
     return coldpress.build(NoGraph(), out=out, inputs=torch.randn(2, 5, 5), engine="torch", package="none")
 
@@ -42,7 +44,7 @@ def test_what_cannot_be_exported_is_served_as_it_is(eigenvalues: Artifact) -> No
         assert sandbox.invoke(json.dumps({"inputs": x.tolist()}).encode()).ok, "it lives on"
     with torch.inference_mode():
         right = NoGraph()(x)
-    assert list(answer["outputs"]) == ["values", "trace", "sizes"]
+    assert list(answer["outputs"]) == ["values", "trace"]
     for name, tensor in right.items():
         assert np.allclose(answer["outputs"][name], tensor.numpy(), rtol=1e-4, atol=1e-4)
     assert bad["error"]["code"] == "wrong_shape"
