@@ -43,7 +43,7 @@ def sandbox_as(cpu: str, function: Path) -> Sandbox:
         command += ["-L", str(root), str(next(root.glob("usr/bin/python3.*")))]
     else:
         raise MissingPart(f"an {arch} CPU cannot be emulated on {host_architecture()} yet")
-    command += ["-I", "-S", "-c", _START, str(function.resolve())]
+    command += ["-I", "-S", "-B", "-c", _START, str(function.resolve())]
     return Sandbox(function, command=command, timeout=_PATIENCE, init_timeout=_PATIENCE)
 
 

@@ -26,8 +26,8 @@ command -v "$python" >/dev/null 2>&1 || python=python3
 # request, in pieces that the next one may not fit.
 export MALLOC_MMAP_THRESHOLD_=131072
 # -I and -S: no site packages, no user settings, 10 ms less. The package is looked for last, so that
-# the standard library's own modules are found at the first look.
-exec "$python" -I -S -c 'import sys
+# the standard library's own modules are found at the first look. -B: a function never writes into its own folder.
+exec "$python" -I -S -B -c 'import sys
 root = sys.argv[1]
 sys.path.append(root)
 from coldpress_runtime.bootstrap import main
