@@ -83,13 +83,14 @@ def prepare(folder: Path) -> list[Contestant]:
 def _expert_model(folder: Path) -> Path:
     """The model as onnxruntime's own tools make it: exported, then quantize_dynamic."""
     from coldpress.intake.folder import describe_folder
-    from coldpress.intake.source import Options
-    from coldpress.optimize.tokenizer import prepare_tokenizer
+    from coldpress.intake.source import Options, TextEncoder
+    from coldpress.tasks.tokenizer import prepare_tokenizer
     from masked import export_masked, quantize_dynamic
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     source = describe_folder(demo_folder("demo:minilm"), "demo:minilm", Options())
+    assert isinstance(source, TextEncoder)
     prepare_tokenizer(source).write(folder / "tokenizer.json")
     quantize_dynamic(export_masked(folder / "exported.onnx"), folder / "model.onnx")
     (folder / "exported.onnx").unlink()

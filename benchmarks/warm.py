@@ -28,8 +28,8 @@ from rich.table import Table
 import coldpress
 from coldpress.machine import cpu_name
 from coldpress.optimize.press.file import linear_shapes
-from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
+from coldpress.tasks.tokenizer import prepare_tokenizer
 from coldpress_runtime.function import Function
 from contestants import cores_for
 from models import BATCHES, MODELS, OURS, contestants

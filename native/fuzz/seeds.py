@@ -19,8 +19,8 @@ from coldpress.optimize.press.file import PressFile
 from coldpress.optimize.press.quantize import quantize
 from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.press.tokenizer.frame import Part
-from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
+from coldpress.tasks.tokenizer import prepare_tokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PIECES = [

@@ -21,6 +21,7 @@ def build(
     *,
     out: str | os.PathLike[str],
     name: str | None = None,
+    task: str | None = None,
     precision: str = "auto",
     engine: str = "auto",
     arch: str | None = None,
@@ -61,27 +62,36 @@ def build(
     repeated = None if recipe is None else read_recipe(Path(recipe))
     wishes = Wishes(engine, precision, max_drift, quick, repeated, PACKAGES[package])
     show = progress or Silent()
-    options = intake.Options(name, pooling, max_tokens, revision, tokenizer, inputs, dynamic)
+    options = intake.Options(
+        name=name,
+        task=task,
+        pooling=pooling,
+        max_tokens=max_tokens,
+        revision=revision,
+        tokenizer=tokenizer,
+        inputs=inputs,
+        dynamic=dynamic,
+    )
     with replacing(Path(out)) as staging, ExitStack() as stack:
         with show.stage("intake") as say:
             source = stack.enter_context(intake.find(model, options))
             weight = f"{source.weights_bytes / 1e6:.1f} MB of weights"
-            say(f"{source.origin}: {source.kind} {source.architecture}, {weight}")
+            say(f"{source.origin}: {source.kind} {source.architecture} for {source.task}, {weight}")
         with show.stage("truth") as say:
             say("asking the original model")
-            task = task_of(source)
-            questions = questions_for(task, None if samples is None else Path(samples))
+            does = task_of(source)
+            questions = questions_for(does, None if samples is None else Path(samples))
             say(f"{len(questions.requests)} questions, answered by the original model")
         (staging / ".work").mkdir()
-        choice = choose(task, questions, wishes, staging / ".work", show)
+        choice = choose(does, questions, wishes, staging / ".work", show)
         with show.stage("package") as say:
-            tree = make_function(task, choice.candidate, staging / "function", arch or host_architecture())
+            tree = make_function(does, choice.candidate, staging / "function", arch or host_architecture())
             say(f"{choice.candidate.recipe.short} for {tree.arch}, bytecode for {', '.join(tree.pythons)}")
         if package == "zip":
             with show.stage("zip") as say:
                 size = write_zip(tree.root, staging / "function.zip", say)
                 say(f"function.zip, {size / 1e6:.1f} MB")
-        write_manifest(staging, task, choice, tree, questions.requests)
+        write_manifest(staging, does, choice, tree, questions.requests)
         shutil.rmtree(staging / ".work")
     return Artifact.open(out)
 

@@ -68,7 +68,8 @@ def _open_both(
     """
     from coldpress_runtime.tasks.tokenizer import LIBRARY, HuggingFace
 
-    tokenizer = Background(lambda: HuggingFace(find_library(LIBRARY, libraries), f"{folder}/{spec['tokenizer']}"))
+    path = f"{folder}/{spec['tokenizer']}"
+    tokenizer = Background(lambda: HuggingFace(find_library(LIBRARY, libraries), path, spec))
     try:
         if trace.enabled():  # one after the other, so that each phase shows its own time
             tokenizer.join()

@@ -21,8 +21,8 @@ from coldpress.intake import Options, find
 from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press import lower
 from coldpress.optimize.press.tokenizer import compile_tokenizer
-from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.samples import builtin_texts
+from coldpress.tasks.tokenizer import prepare_tokenizer
 from tokenizer_kinds import KINDS, trained
 from tokenizers_exact import added_texts, random_texts, write_model
 

@@ -16,7 +16,7 @@ from coldpress.errors import UnsupportedModel
 from coldpress.intake import Options, find
 from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press.tokenizer import compile_tokenizer
-from coldpress.optimize.tokenizer import prepare_tokenizer
+from coldpress.tasks.tokenizer import prepare_tokenizer
 from coldpress_runtime.engines.press import Engine, Session
 from prose import NoProse, paragraphs
 from tokenizers_exact import MAX_TOKENS, added_texts, mismatches, random_texts, session

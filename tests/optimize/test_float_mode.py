@@ -15,9 +15,9 @@ from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press import lower
 from coldpress.optimize.press.calibrate import Calibration
 from coldpress.optimize.press.quantize import quantize
-from coldpress.optimize.tokenizer import load_tokenizer, prepare_tokenizer
 from coldpress.package.libraries import host_architecture, press_library
 from coldpress.samples import builtin_texts
+from coldpress.tasks.tokenizer import load_tokenizer, prepare_tokenizer
 from coldpress.verify.drift import measure
 from coldpress_runtime.engines.press import Engine, Output, Session
 from coldpress_runtime.faults import EngineError

@@ -65,7 +65,7 @@ def test_shared_layers_are_written_once(minilm_folder: Path, tmp_path: Path) -> 
     with find(tmp_path / "model", Options(max_tokens=128)) as source:
         assert isinstance(source, TextEncoder)
         file = lower(source)
-        calibration = Calibration(file, [[101, 102]], tmp_path)
+        calibration = Calibration(file, [([101, 102], [0, 0])], tmp_path)
     quantize(file, calibration)
     file.write(tmp_path / "shared.press")
     once = (tmp_path / "shared.press").stat().st_size

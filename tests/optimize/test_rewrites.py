@@ -16,6 +16,7 @@ from torch import nn
 
 from coldpress.intake import Options, find
 from coldpress.intake.folder import describe_folder
+from coldpress.intake.source import Folder, TextEncoder
 from coldpress.optimize.export import export
 from coldpress.optimize.graph import initializers, linears
 from coldpress.optimize.rewrites import REWRITES, Context, find_rewrite
@@ -23,9 +24,14 @@ from coldpress.tasks import Feed, task_of
 from coldpress.tasks.embeddings import Embeddings
 
 
+def embeddings(source: Folder) -> Embeddings:
+    assert isinstance(source, TextEncoder)
+    return Embeddings(source)
+
+
 @pytest.fixture(scope="module")
 def task(tiny_folder: Path) -> Embeddings:
-    return Embeddings(describe_folder(tiny_folder, "tiny", Options()))
+    return embeddings(describe_folder(tiny_folder, "tiny", Options()))
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +121,7 @@ def test_masks_of_zeros_are_not_added(model: onnx.ModelProto, context: Context, 
 def test_a_mask_that_hides_something_stays(minilm_folder: Path, tmp_path: Path) -> None:
     """A ModernBERT looks at eight neighbours in some layers and at all tokens in others."""
     make("modernbert", minilm_folder, tmp_path / "model", local_attention=8)
-    task = Embeddings(describe_folder(tmp_path / "model", "modern", Options(max_tokens=64)))
+    task = embeddings(describe_folder(tmp_path / "model", "modern", Options(max_tokens=64)))
     export(task, tmp_path / "exported.onnx", lambda text: None)
     model = onnx.load(tmp_path / "exported.onnx")
     changed = rewritten(model, Context(task.calibration, task.probes, tmp_path), "drop-zeros")

@@ -14,6 +14,7 @@ PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.argument("model")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write the artifact to.")
 @click.option("--name", help="Name of the function. Default: the model's own.")
+@click.option("--task", metavar="TASK", help="What the model is for. Default: as its files say.")
 @click.option(
     "--precision", type=click.Choice(["auto", "int8", "fp16", "fp32"]), default="auto", show_default=True
 )
@@ -44,6 +45,7 @@ def build(
     model: str,
     out: Path,
     name: str | None,
+    task: str | None,
     precision: str,
     engine: str,
     arch: str | None,
@@ -76,6 +78,7 @@ def build(
         model,
         out=out,
         name=name,
+        task=task,
         precision=precision,
         engine=engine,
         arch=arch,
@@ -92,8 +95,18 @@ def build(
     _result(artifact, as_json)
     stderr().print(candidates_table(artifact))
     stderr().print(artifact_table(artifact))
-    stderr().print(f'next: coldpress invoke {out} --data \'{{"text": "hi"}}\'', highlight=False, markup=False)
+    stderr().print(f"next: coldpress invoke {out} --data '{_example(artifact)}'", highlight=False, markup=False)
 
 
 def _result(artifact: Artifact, as_json: bool) -> None:
     click.echo(json.dumps(artifact.manifest) if as_json else str(artifact.path))
+
+
+def _example(artifact: Artifact) -> str:
+    """A request of the function's own kind, short enough to type."""
+    (model,) = artifact.manifest["models"].values()
+    samples = [one["request"] for one in model["samples"]] or [{"text": "hi"}]
+    if model["task"] == "embeddings":
+        return '{"text": "hi"}'
+    shortest = min((json.dumps({**one, "logits": False}) for one in samples), key=len)
+    return shortest.replace(', "logits": false', "")

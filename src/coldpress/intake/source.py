@@ -15,6 +15,7 @@ class Options:
     """A person's wishes; None means: as the model says."""
 
     name: str | None = None
+    task: str | None = None
     pooling: str | None = None
     max_tokens: int | None = None
     revision: str | None = None
@@ -50,10 +51,16 @@ class Dense:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextEncoder(Source):
-    """A folder with a model that reads text, and its tokenizer."""
+class Folder(Source):
+    """A folder as Hugging Face's tools write it."""
 
     folder: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextEncoder(Folder):
+    """A model that reads text, and its tokenizer."""
+
     #: how token vectors become one vector, one or several of POOLINGS side by side; empty: they do not
     pooling: tuple[str, ...]
     normalize: bool
@@ -62,6 +69,14 @@ class TextEncoder(Source):
     lowercase: bool
     #: layers between pooling and normalization
     dense: tuple[Dense, ...] = ()
+    #: kinds of parts that a text may have: two where a model reads pairs and is told which part is which
+    token_types: int = 0
+    vocabulary: int = 0
+    #: what each number of the answer stands for, and what makes a score of it: softmax, sigmoid, none
+    labels: tuple[str, ...] = ()
+    function: str = "none"
+    #: the encoder's half of a model that also has a decoder
+    encoder_only: bool = False
 
     @property
     def dimensions(self) -> int:

@@ -15,6 +15,7 @@ from coldpress.optimize.candidate import Candidate
 from coldpress.optimize.recipe import ENGINES, PRECISIONS, Recipe
 from coldpress.progress import Progress, Say
 from coldpress.tasks import Task
+from coldpress.tasks.text import TextTask
 
 __all__ = ["ENGINES", "PRECISIONS", "Candidate", "Recipe", "Workshop", "identity"]
 
@@ -44,7 +45,7 @@ class Workshop:
 
     def recipes(self, engine: str, precision: str) -> Iterator[Recipe]:
         """What is worth trying, the best known first."""
-        text = isinstance(self.task.source, TextEncoder)
+        text = isinstance(self.task, TextTask)
         if engine == "press" or (engine == "auto" and precision in ("auto", "int8") and text):
             from coldpress.optimize.press import RECIPE
 
@@ -73,13 +74,13 @@ class Workshop:
         if recipe.engine == "press":
             from coldpress.optimize.press import press
 
-            if not isinstance(source, TextEncoder):
+            task = self.task
+            if not isinstance(task, TextTask):
                 raise UnsupportedModel(f"the press engine runs text encoders; {source.origin} is a {source.kind}")
-            encoder = source
             folder = self._kept(
                 "candidate",
                 [identity(source), recipe.json()],
-                lambda folder: press(encoder, folder, say).write(folder),
+                lambda folder: press(task, folder, say).write(folder),
             )
         elif recipe.engine == "torch":
             from coldpress.optimize.torchscript import trace

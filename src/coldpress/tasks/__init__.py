@@ -3,19 +3,22 @@
 One file per task, named as its counterpart inside the function (`coldpress_runtime.tasks`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coldpress.intake.source import LiveModule, Source, TextEncoder
+from coldpress.intake.source import Source
+from coldpress_runtime.tasks import CLASSES
 
 if TYPE_CHECKING:  # press needs no torch, and importing it takes two seconds
     import torch
 
-__all__ = ["Answer", "Carried", "Feed", "Request", "Signature", "Task", "task_of"]
+__all__ = ["Answer", "Carried", "Feed", "Request", "Signature", "Task", "task_class", "task_of"]
 
 #: what a function is asked, as it would arrive in an event
 Request = dict[str, Any]
@@ -61,7 +64,14 @@ class Task(Protocol):
     def samples(self) -> list[Request]:
         """Built-in questions; none of them was used to calibrate."""
 
+    @classmethod
+    def asked(cls, spec: Mapping[str, Any]) -> list[Request]:
+        """Questions of the same kind from a function's task.json alone, for whoever has nothing else."""
+
     def truth(self, requests: list[Request]) -> list[Answer]: ...
+
+    def question(self, request: Request) -> Request:
+        """A person's own request, asked so that the numbers behind the answer can be compared."""
 
     def read(self, answer: Any) -> Answer:
         """The function's answer to one request."""
@@ -85,12 +95,10 @@ class Task(Protocol):
 
 
 def task_of(source: Source) -> Task:
-    if isinstance(source, TextEncoder):
-        from coldpress.tasks.embeddings import Embeddings
+    """The task that a source was found to have, from the file of its name."""
+    made: Task = task_class(source.task)(source)
+    return made
 
-        return Embeddings(source)
-    if isinstance(source, LiveModule):
-        from coldpress.tasks.tensors import Tensors
 
-        return Tensors(source)
-    raise AssertionError(f"no task for {type(source).__name__}")
+def task_class(name: str) -> Any:
+    return getattr(import_module(f"coldpress.tasks.{name.replace('-', '_')}"), CLASSES[name])

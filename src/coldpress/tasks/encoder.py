@@ -1,12 +1,11 @@
 """The original model with pooling and normalization on top: what is exported, and what is the truth."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import TextEncoder
+from coldpress.tasks.original import load_pretrained
 
 
 class Encoder(nn.Module):
@@ -46,28 +45,8 @@ def _pool(mode: str, hidden: Tensor) -> Tensor:
 
 
 def load_encoder(source: TextEncoder) -> Encoder:
-    """The model in fp32. Only safetensors are opened, and no code from the folder is run."""
-    from safetensors import SafetensorError
-    from transformers import AutoModel
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        model: Any = AutoModel.from_pretrained(
-            source.folder,
-            dtype=torch.float32,
-            # One matrix product after another: what a graph optimizer understands best.
-            attn_implementation="eager",
-            use_safetensors=True,
-            trust_remote_code=False,
-            local_files_only=True,
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        raise UnsupportedModel(
-            f"transformers cannot open {source.folder} (model_type {source.architecture!r}): {error}"
-        ) from error
-    if getattr(model.config, "is_encoder_decoder", False):
+    model = load_pretrained(source, "AutoModelForTextEncoding" if source.encoder_only else "AutoModel")
+    if getattr(model.config, "is_encoder_decoder", False) and not source.encoder_only:
         raise UnsupportedModel(
             f"{source.architecture} is a sequence-to-sequence model; what can be pressed is a text encoder"
         )

@@ -17,6 +17,7 @@ from coldpress.samples import varied
 from coldpress.tasks import Answer, Carried, Feed, Request, Signature
 
 SAMPLES = 32
+FEW = 8
 CALIBRATION = 16
 #: what fits a request of 6 MB when it is written as base64
 MOST_BYTES = 3_000_000
@@ -91,6 +92,17 @@ class Tensors:
                     ) from error
                 answers.append(tuple(output.double().float().numpy().reshape(-1) for output in outputs))
         return answers
+
+    @classmethod
+    def asked(cls, spec: Mapping[str, Any]) -> list[Request]:
+        generator = np.random.default_rng(0)
+        return [
+            {"inputs": {one["name"]: _made_up(one, generator) for one in spec["inputs"]}, "encoding": "base64"}
+            for _ in range(FEW)
+        ]
+
+    def question(self, request: Request) -> Request:
+        return {"encoding": "base64", **request}
 
     def read(self, answer: Any) -> Answer:
         outputs: dict[str, Any] = answer["outputs"]
@@ -207,6 +219,18 @@ def _request(inputs: dict[str, Tensor]) -> Request:
 def _written(tensor: Tensor) -> dict[str, Any]:
     data = b64encode(tensor.contiguous().numpy().tobytes()).decode()
     return {"type": _kind(tensor, "an input"), "shape": list(tensor.shape), "data": data}
+
+
+def _made_up(described: dict[str, Any], generator: np.random.Generator) -> dict[str, Any]:
+    """A tensor like the one that task.json shows as an example."""
+    example, kind = described["example"], described["type"]
+    low, high = example["low"], example["high"]
+    if kind.startswith("float"):
+        values = (low + high) / 2 + max(high - low, 1) / 6 * varied(example["shape"], generator)
+    else:
+        values = generator.integers(int(low), int(high) + 1, example["shape"])
+    data = b64encode(values.astype(kind).tobytes()).decode()
+    return {"type": kind, "shape": example["shape"], "data": data}
 
 
 def _inputs(request: Request, example: dict[str, Tensor]) -> dict[str, Any]:

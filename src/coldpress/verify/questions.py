@@ -16,7 +16,7 @@ _FILE = "truth.npz"
 
 
 def questions_for(task: Task, samples: Path | None) -> Questions:
-    requests = task.samples() if samples is None else read_samples(samples)
+    requests = task.samples() if samples is None else [*map(task.question, read_samples(samples))]
     known = identity(task.source)
     if known is None:
         return Questions(requests, task.truth(requests))

@@ -14,11 +14,11 @@ from coldpress.emulate.sandbox import Sandbox
 from coldpress.errors import UsageError
 from coldpress.package.libraries import host_architecture
 from coldpress.progress import Progress
-from coldpress.samples import builtin_texts, varied
-from coldpress.tasks import Request
+from coldpress.tasks import Request, task_class
 from coldpress.verify import answer_of
 from coldpress.verify.drift import Drift, measure
 from coldpress.verify.questions import read_samples
+from coldpress_runtime.model import read_spec
 
 #: How far another CPU's answers may be from this one's. Press gives the same bits. In a graph of int8 layers whose
 #: activations are quantized as they come, one rounding that falls the other way leads to more (decision 0010).
@@ -122,24 +122,7 @@ def _numbers(answer: Any) -> Iterator[float]:
 
 
 def _requests(artifact: Artifact) -> list[Request]:
-    """Questions for the artifact's task, made from what its manifest says of it."""
-    model = _model(artifact)
-    if model["task"] == "embeddings":
-        texts = builtin_texts("coldpress.verify", "samples/texts.jsonl")
-        return [{"text": text} for text in texts[:: len(texts) // MOST_EMULATED]]
-    generator = np.random.default_rng(0)
-    return [
-        {"inputs": {one["name"]: _tensor(one, generator) for one in model["inputs"]}, "encoding": "base64"}
-        for _ in range(MOST_EMULATED // 3)
-    ]
-
-
-def _tensor(described: dict[str, Any], generator: np.random.Generator) -> dict[str, Any]:
-    example, kind = described["example"], described["type"]
-    low, high = example["low"], example["high"]
-    if kind.startswith("float"):
-        values = (low + high) / 2 + max(high - low, 1) / 6 * varied(example["shape"], generator)
-    else:
-        values = generator.integers(int(low), int(high) + 1, example["shape"])
-    data = base64.b64encode(values.astype(kind).tobytes()).decode()
-    return {"type": kind, "shape": example["shape"], "data": data}
+    """Questions for the artifact's task, made from what it says of itself; not too many for emulation."""
+    spec = read_spec(str(artifact.function_folder / "models" / next(iter(artifact.manifest["models"]))))
+    requests: list[Request] = task_class(spec["task"]).asked(spec)
+    return requests[:: max(1, len(requests) // MOST_EMULATED)]

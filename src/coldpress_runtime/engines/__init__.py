@@ -29,7 +29,8 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
     class Session(Protocol):
-        def run(self, batch: list[list[int]]) -> "Output": ...
+        def run(self, batch: list[list[int]], types: list[list[int]] | None = None) -> "Output":
+            """`types` says, for texts of two parts, which part each token belongs to."""
 
     class Output(Protocol):
         """What a batch came to: for each text one row, or one row per token."""

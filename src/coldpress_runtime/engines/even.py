@@ -12,30 +12,41 @@ if TYPE_CHECKING:
     from _ctypes import Array
     from typing import Any
 
-    from coldpress_runtime.engines import TensorSession
+    from coldpress_runtime.engines import Input, TensorSession
 
 
 class Session:
     def __init__(self, session: "TensorSession", spec: "dict[str, Any]") -> None:
         self._session = session
+        #: for tasks that know what their graph reads
+        self.call = session.call
         self._dimensions: int = spec["dimensions"]
-        self._pooled: bool = spec["pooling"] != "none"
+        self._per_token: bool = spec["per_token"]
+        #: whether the graph asks which part of a pair each token belongs to
+        self._types: bool = len(spec["graph_inputs"]) > 1
 
-    def run(self, batch: list[list[int]]) -> "Output":
+    def run(self, batch: list[list[int]], types: "list[list[int]] | None" = None) -> "Output":
         groups: dict[int, list[int]] = {}
         for at, ids in enumerate(batch):
             groups.setdefault(len(ids), []).append(at)
         answers: list[bytes] = [b""] * len(batch)
         for length, places in groups.items():
-            flat = [token for at in places for token in batch[at]]
-            (made,) = self._session.call([("int64", (len(places), length), (Int64 * len(flat))(*flat))])
+            inputs = [_tensor(length, [batch[at] for at in places])]
+            if self._types:
+                inputs.append(_tensor(length, [types[at] if types else [0] * length for at in places]))
+            (made,) = self._session.call(inputs)
             try:
-                size = 4 * self._dimensions * (1 if self._pooled else length)
+                size = 4 * self._dimensions * (length if self._per_token else 1)
                 for row, at in enumerate(places):
                     answers[at] = read_memory(made.address + row * size, size)
             finally:
                 made.close()
         return Output(answers)
+
+
+def _tensor(length: int, rows: list[list[int]]) -> "Input":
+    flat = [value for row in rows for value in row]
+    return "int64", (len(rows), length), (Int64 * len(flat))(*flat)
 
 
 class Output:

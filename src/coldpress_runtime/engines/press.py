@@ -41,13 +41,16 @@ class Engine:
         self._functions = {name: symbol(library, name, arity) for name, arity in _FUNCTIONS.items()}
 
     def open(self, folder: str, spec: "dict[str, Any]", threads: int) -> "Session":
-        return Session(self._functions, f"{folder}/{spec['model']}", threads)
+        return Session(self._functions, f"{folder}/{spec['model']}", threads, spec.get("frame"))
 
 
 class Session:
     """One model, opened. Calls must not overlap: a sandbox has one request at a time."""
 
-    def __init__(self, functions: "dict[str, CFuncPtr]", path: str, threads: int) -> None:
+    def __init__(
+        self, functions: "dict[str, CFuncPtr]", path: str, threads: int, frame: "dict[str, Any] | None" = None
+    ) -> None:
+        self._frame = frame
         self._error = (Char * _ERROR_SIZE)()
         self._model = functions["press_open"](path.encode(), self._error)
         if not self._model:
@@ -73,25 +76,38 @@ class Session:
 
     def encode(self, texts: list[str]) -> list[tuple[list[int], bool]]:
         """Token ids of each text, and whether it was cut to the model's length."""
-        return [(self._ids[:kept], cut) for kept, cut in map(self._tokens, texts)]
+        return [(self._ids[:kept], cut) for kept, cut in (self._tokens(text, self._ids) for text in texts)]
 
     def encode_spans(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, int]], bool]]:
         """As `encode`, and for each token the characters of the text that it stands for: from, to."""
         spans = (Int32 * (2 * self._room))()
         encoded = []
         for text in texts:
-            kept, cut = self._tokens(text, spans)
-            pairs = zip(spans[: 2 * kept : 2], spans[1 : 2 * kept : 2], strict=True)
-            encoded.append((self._ids[:kept], [*pairs], cut))
+            kept, cut = self._tokens(text, self._ids, spans)
+            encoded.append((self._ids[:kept], _pairs(spans, kept), cut))
         return encoded
 
-    def _tokens(self, text: str, spans: "Array[Int32] | None" = None) -> tuple[int, bool]:
-        """Tokens of a text into our arrays: how many, and whether there would have been more."""
+    def parts(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Token ids of each text, whole and without a frame, with their spans."""
+        assert self._frame is not None
+        before, after = map(len, self._frame["single"])
+        encoded = []
+        for text in texts:
+            room, cut = self._room, True
+            while cut:
+                ids, spans = (Int32 * room)(), (Int32 * (2 * room))()
+                kept, cut = self._tokens(text, ids, spans)
+                room *= 4
+            encoded.append((ids[before : kept - after], _pairs(spans, kept)[before : kept - after]))
+        return encoded
+
+    def _tokens(self, text: str, ids: "Array[Int32]", spans: "Array[Int32] | None" = None) -> tuple[int, bool]:
+        """Tokens of a text into arrays: how many, and whether there would have been more."""
         data = text.encode()
-        count = self._tokenize(self._model, data, len(data), self._ids, spans, self._room) or 0
+        count = self._tokenize(self._model, data, len(data), ids, spans, len(ids)) or 0
         if count == _NO_MEMORY:
             raise EngineError(f"not enough memory to tokenize a text of {len(data)} bytes")
-        return min(count, self._room), count > self._room
+        return min(count, len(ids)), count > len(ids)
 
     def run(self, batch: list[list[int]], types: "list[list[int]] | None" = None) -> "Output":
         """`types` says, for texts of two parts, which part each token belongs to."""
@@ -123,6 +139,10 @@ def _lend(work: "CFuncPtr", session: int, cpu: list[int]) -> None:
     if cpu:
         sched_setaffinity(0, cpu)
     work(session)
+
+
+def _pairs(numbers: "Array[Int32]", count: int) -> list[tuple[int, int]]:
+    return [*zip(numbers[: 2 * count : 2], numbers[1 : 2 * count : 2], strict=True)]
 
 
 def _filled(array: "Array[Int32]", values: list[int]) -> "Array[Int32]":

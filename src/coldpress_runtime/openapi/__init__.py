@@ -8,15 +8,13 @@ if TYPE_CHECKING:
 
 
 def document(spec: "dict[str, Any]") -> "dict[str, Any]":
-    if spec["task"] == "embeddings":
-        from coldpress_runtime.openapi.embeddings import paths, summary
-    else:
-        from coldpress_runtime.openapi.tensors import paths, summary
+    # One file per task, and only the one that is needed.
+    part = __import__(f"coldpress_runtime.openapi.{spec['task'].replace('-', '_')}", fromlist=["paths"])
     return {
         "openapi": "3.1.0",
-        "info": {"title": spec["name"], "version": str(spec["format"]), "description": summary(spec)},
+        "info": {"title": spec["name"], "version": str(spec["format"]), "description": part.summary(spec)},
         "paths": {
-            **paths(spec),
+            **part.paths(spec),
             "/health": {"get": operation("Is the function up?", None, described({"status": {"type": "string"}}))},
         },
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},

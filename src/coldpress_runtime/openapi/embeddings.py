@@ -1,6 +1,6 @@
 """The document of a function that embeds text."""
 
-from coldpress_runtime.openapi.schema import described, operation
+from coldpress_runtime.openapi.schema import described, one_or_many, operation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,14 +22,8 @@ def paths(spec: "dict[str, Any]") -> "dict[str, Any]":
     return made
 
 
-def _texts(spec: "dict[str, Any]") -> "dict[str, Any]":
-    limits = spec["limits"]
-    one = {"type": "string", "maxLength": limits["characters"]}
-    return {"oneOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": limits["texts"]}]}
-
-
 def _plain_request(spec: "dict[str, Any]") -> "dict[str, Any]":
-    return described({"text": _texts(spec), "truncate": {"type": "boolean", "default": True}}, ["text"])
+    return described({"text": one_or_many(spec), "truncate": {"type": "boolean", "default": True}}, ["text"])
 
 
 def _plain_answer(spec: "dict[str, Any]") -> "dict[str, Any]":
@@ -42,7 +36,7 @@ def _plain_answer(spec: "dict[str, Any]") -> "dict[str, Any]":
 def _openai_request(spec: "dict[str, Any]") -> "dict[str, Any]":
     return described(
         {
-            "input": _texts(spec),
+            "input": one_or_many(spec),
             "model": {"type": "string"},
             "encoding_format": {"enum": ["float", "base64"]},
             "dimensions": {"const": spec["dimensions"]},

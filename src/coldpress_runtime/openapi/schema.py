@@ -28,5 +28,24 @@ def described(properties: "dict[str, Any]", required: list[str] | None = None) -
     }
 
 
+def one_or_many(spec: "dict[str, Any]") -> "dict[str, Any]":
+    """A text, or a list of texts, within the function's limits."""
+    limits = spec["limits"]
+    one = {"type": "string", "maxLength": limits["characters"]}
+    return {"oneOf": [one, listed(one) | {"minItems": 1, "maxItems": limits["texts"]}]}
+
+
+def listed(items: "dict[str, Any]") -> "dict[str, Any]":
+    return {"type": "array", "items": items}
+
+
+FLAG = {"type": "boolean"}
+NUMBER = {"type": "number"}
+TEXT = {"type": "string"}
+WHOLE = {"type": "integer"}
+#: how many answers: a number, or null for all
+COUNT = {"type": ["integer", "null"], "minimum": 1}
+
+
 def _json(schema: "dict[str, Any]") -> "dict[str, Any]":
     return {"application/json": {"schema": schema}}

@@ -16,14 +16,24 @@ if TYPE_CHECKING:
         routes: dict[str, Route]
 
 
+#: what task.json calls a task → its class, in the file of that name
+CLASSES = {
+    "embeddings": "Embeddings",
+    "fill-mask": "FillMask",
+    "question-answering": "QuestionAnswering",
+    "reranking": "Reranking",
+    "tensors": "Tensors",
+    "text-classification": "TextClassification",
+    "token-classification": "TokenClassification",
+}
+
+
 def open_task(model: "Model") -> "Task":
+    """Only the task that a function has is imported."""
     name = model.spec["task"]
-    if name == "embeddings":
-        from coldpress_runtime.tasks.embeddings import Embeddings
-
-        return Embeddings(model)
-    if name == "tensors":
-        from coldpress_runtime.tasks.tensors import Tensors
-
-        return Tensors(model)
-    raise LoadError(f"task.json names the task {name!r}; this runtime has: embeddings, tensors")
+    if name not in CLASSES:
+        raise LoadError(f"task.json names the task {name!r}; this runtime has: {', '.join(CLASSES)}")
+    package = f"coldpress_runtime.tasks.{name.replace('-', '_')}"
+    module = __import__(package, fromlist=[CLASSES[name]])
+    task: Task = getattr(module, CLASSES[name])(model)
+    return task

@@ -63,3 +63,10 @@ def flag(body: "Mapping[str, object]", field: str, default: bool) -> bool:
     if not isinstance(value, bool):
         raise BadRequest(400, "wrong_type", f"{field!r} must be true or false, not {shown(value)}")
     return value
+
+
+def names(body: "Mapping[str, object]", field: str, default: list[str]) -> list[str]:
+    value = body.get(field, default)
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise BadRequest(400, "wrong_type", f"{field!r} must be a list of texts, not {shown(value)}")
+    return value

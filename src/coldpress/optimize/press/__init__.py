@@ -19,8 +19,8 @@ from coldpress.optimize.press.roberta import lower_roberta
 from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.press.weights import Weights
 from coldpress.optimize.recipe import Recipe
-from coldpress.optimize.tokenizer import prepare_tokenizer
 from coldpress.progress import Say
+from coldpress.tasks.text import TextTask
 
 FAMILIES = {
     "albert": lower_albert,
@@ -41,18 +41,18 @@ RECIPE = Recipe(
 )
 
 
-def press(source: TextEncoder, work: Path, say: Say) -> Candidate:
-    """Write `source` as a press file; what cannot be lowered says why."""
-    tokenizer = prepare_tokenizer(source)
+def press(task: TextTask, work: Path, say: Say) -> Candidate:
+    """Write a model as a press file; what cannot be lowered says why."""
+    source, tokenizer = task.source, task.tokenizer
     say(f"lowering {source.architecture}")
     file = lower(source)
     say(f"{source.architecture} to int8, a scale per channel")
     with tempfile.TemporaryDirectory() as scratch:
-        calibration = Calibration(file, tokenizer.calibration(), Path(scratch))
+        calibration = Calibration(file, tokenizer.calibration(pairs=task.typed), Path(scratch))
         quantize(file, calibration)
         calibration.close()
     carried: str | None = None
-    files = [work / "model.press"]
+    files = [work / "model.press", *task.extras(work)]
     try:
         file.tokenizer = compile_tokenizer(tokenizer.json())
         say(f"{source.architecture} in int8, its tokenizer compiled")

@@ -15,12 +15,13 @@ MOST_BYTES = 400_000_000
 
 
 class Calibration:
-    """A float model opened by the engine, in the folder `work`, and the token ids of sample texts."""
+    """A float model opened by the engine, in the folder `work`, and the tokens of sample texts."""
 
-    def __init__(self, file: PressFile, texts: list[list[int]], work: Path) -> None:
+    def __init__(self, file: PressFile, texts: list[tuple[list[int], list[int]]], work: Path) -> None:
         self._file = file
-        self._texts = texts
-        self._tokens = sum(map(len, texts))
+        self._texts = [ids for ids, _ in texts]
+        self._types = [types for _, types in texts]
+        self._tokens = sum(map(len, self._texts))
         (work / LIBRARY).write_bytes(press_library(host_architecture()))
         file.write(work / "float.press")
         threads = os.cpu_count() or 1
@@ -51,7 +52,7 @@ class Calibration:
         for at, array in rows.items():
             places[at] = array.ctypes.data
         self._observe(self._session.handle, places.ctypes.data)
-        self._session.run(self._texts)
+        self._session.run(self._texts, self._types)
         self._observe(self._session.handle, None)
 
     def close(self) -> None:

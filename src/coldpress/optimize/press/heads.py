@@ -38,8 +38,10 @@ CLASSIFIERS = {
 def attach_head(source: TextEncoder, weights: Weights, encoder: Encoder) -> None:
     if source.task == "embeddings":
         _embeddings(source, encoder)
-    elif source.task in ("text-classification", "token-classification"):
+    elif source.task in ("text-classification", "reranking", "token-classification"):
         _classifier(source, weights, encoder)
+    elif source.task == "question-answering":
+        _labels(weights, encoder, "qa_outputs", encoder.hidden)
     else:
         raise UnsupportedModel(f"the press engine cannot run {source.origin}: its task is {source.task}")
 
@@ -75,20 +77,25 @@ def _classifier(source: TextEncoder, weights: Weights, encoder: Encoder) -> None
     file, width, answer = encoder.file, encoder.width, encoder.hidden
     how = CLASSIFIERS[source.architecture]
     config = read_config(source.folder, {})
-    if source.task == "text-classification":
+    of_tokens = source.task == "token-classification"
+    if not of_tokens:
         answer = file.buffer(width)
         mode = POOLS[config.get("classifier_pooling", "cls")]
         file.ops.append(Op(POOL, activation=mode, source=encoder.hidden, target=answer, inputs=width))
-    if source.task == "text-classification" or how.norm:
+    if not of_tokens or how.norm:
         activation = _activation(source, config, how)
         dense = file.buffer(width)
         file.ops.append(named_linear(weights, how.dense, source=answer, target=dense, activation=activation))
         answer = dense
         if how.norm:
             file.ops.append(norm(weights, how.norm, dense, dense, float(config.get("norm_eps", 1e-5))))
-    labels = how.labels if source.task == "text-classification" else "classifier"
-    count = len(weights[f"{labels}.weight"])
-    file.ops.append(named_linear(weights, labels, source=answer, target=file.buffer(_padded(count))))
+    _labels(weights, encoder, "classifier" if of_tokens else how.labels, answer)
+
+
+def _labels(weights: Weights, encoder: Encoder, name: str, answer: int) -> None:
+    file = encoder.file
+    count = len(weights[f"{name}.weight"])
+    file.ops.append(named_linear(weights, name, source=answer, target=file.buffer(_padded(count))))
     file.dimensions = count
 
 

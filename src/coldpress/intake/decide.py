@@ -1,0 +1,65 @@
+"""What a folder's model is for, by what its config and its files say."""
+
+from pathlib import Path
+from typing import Any
+
+from coldpress.errors import UnsupportedModel, UsageError
+
+#: tasks that a person may ask for by name
+TASKS = (
+    "embeddings",
+    "text-classification",
+    "token-classification",
+    "reranking",
+    "question-answering",
+    "fill-mask",
+)
+
+#: how the class of a model ends → its task
+HEADS = {
+    "ForSequenceClassification": "text-classification",
+    "ForTokenClassification": "token-classification",
+    "ForQuestionAnswering": "question-answering",
+    "ForMaskedLM": "fill-mask",
+    "ForPreTraining": "embeddings",
+}
+#: how the class of a model ends that makes text one token after the other
+GENERATES = (
+    "ForCausalLM",
+    "LMHeadModel",
+    "ForConditionalGeneration",
+    "ForSpeechSeq2Seq",
+    "ForCTC",
+    "ForImageTextToText",
+    "ForSeq2SeqLM",
+)
+
+
+def decide(folder: Path, origin: str, config: dict[str, Any], asked: str | None) -> str:
+    if asked is not None:
+        if asked not in TASKS:
+            raise UsageError(f"--task is {asked!r}; it can be: {', '.join(TASKS)}")
+        return asked
+    if (folder / "modules.json").is_file():
+        return "embeddings"
+    named = config.get("architectures")
+    classes = [str(name) for name in named] if isinstance(named, list) else []
+    for name in classes:
+        if name.endswith(GENERATES):
+            raise UnsupportedModel(
+                f"{origin} is a {name}, which generates; that is not served yet. Its encoder can be pressed with "
+                "--task embeddings"
+            )
+        for ending, task in HEADS.items():
+            if name.endswith(ending):
+                return _reranker(origin, config) if task == "text-classification" else task
+    return "embeddings"
+
+
+def _reranker(origin: str, config: dict[str, Any]) -> str:
+    """A classifier of one label scores pairs if it says so: sentence-transformers leaves a mark, names speak."""
+    labels = config.get("id2label")
+    one = isinstance(labels, dict) and len(labels) == 1
+    marked = "sentence_transformers" in config or "sbert_ce_default_activation_function" in config
+    named = any(word in origin.lower() for word in ("rerank", "cross-encoder", "ms-marco"))
+    return "reranking" if one and (marked or named) else "text-classification"
