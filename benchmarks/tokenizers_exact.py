@@ -22,7 +22,7 @@ import numpy as np
 from coldpress.machine import cpu_name
 from coldpress.optimize.press.file import EMBED, Op, PressFile
 from coldpress.optimize.press.tokenizer import compile_tokenizer
-from coldpress.package.libraries import host_architecture, press_library
+from coldpress.package.libraries import host_architecture, own_library
 from coldpress_runtime.engines.press import LIBRARY, Engine, Session
 from prose import paragraphs
 from tokenizer_kinds import KINDS, trained
@@ -66,7 +66,7 @@ def session(tokenizer_json: str, max_tokens: int = MAX_TOKENS) -> Session:
     """The engine with such a model."""
     with tempfile.TemporaryDirectory() as folder:
         write_model(tokenizer_json, Path(folder) / "model.press", max_tokens)
-        (Path(folder) / LIBRARY).write_bytes(press_library(host_architecture()))
+        (Path(folder) / LIBRARY).write_bytes(own_library("press", host_architecture()))
         return Engine((folder,)).open(folder, {"model": "model.press"}, 1)
 
 

@@ -1,4 +1,4 @@
-"""Build the press library with gcc: `python native/build.py OUT_FOLDER`.
+"""Build the press library, and the one for pictures, with gcc: `python native/build.py OUT_FOLDER`.
 
 Flags are part of the engine's promise: without -ffp-contract=off a compiler may fuse a multiply and an
 add on one CPU and not on another, and the bits would differ.
@@ -77,6 +77,34 @@ def build(
         subprocess.run([cc, *FLAGS, *extra, *link, "-o", str(target), *objects, "-lm"], check=True)
 
 
+PICTURES = ("picture", "jpeg", "png", "fit")
+#: a cross compiler does not look where the host's headers are, and these are the same for all
+_HEADERS = ("-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu")
+
+
+def build_pictures(arch: str, target: Path) -> bool:
+    """Compile the library that decodes pictures. What it calls of libjpeg and libpng is found when it runs."""
+    cc = compiler(arch)
+    assert cc is not None
+    for header in ("stdio.h", "jpeglib.h"), ("png.h",):
+        source = "".join(f"#include <{name}>\n" for name in header)
+        check = [cc, *_HEADERS, "-fsyntax-only", "-xc", "-"]
+        if subprocess.run(check, input=source, text=True, capture_output=True, check=False).returncode:
+            return False
+    folder = HERE / "pictures"
+    command = [
+        cc,
+        *FLAGS,
+        *_HEADERS,
+        "-shared",
+        f"-Wl,--version-script={folder / 'exports.map'}",
+        "-o",
+        str(target),
+    ]
+    subprocess.run([*command, *(str(folder / f"{name}.c") for name in PICTURES), "-lm"], check=True)
+    return True
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for arch in KERNELS:
@@ -84,6 +112,8 @@ def main(folder: Path) -> None:
             sys.stderr.write(f"press for {arch} is left out: {COMPILERS[arch]} is not installed\n")
             continue
         build(arch, folder / f"libpress-{arch}.so")
+        if not build_pictures(arch, folder / f"libpictures-{arch}.so"):
+            sys.stderr.write(f"pictures for {arch} is left out: libjpeg-dev or libpng-dev is not installed\n")
 
 
 if __name__ == "__main__":

@@ -22,8 +22,17 @@ FORMAT = 1
 class Model:
     """`session` is what the engine gave; `tokenizer` is None for a model that reads no text."""
 
-    def __init__(self, folder: str, spec: "dict[str, Any]", tokenizer: "Tokenizer | None", session: "Any"):
+    def __init__(
+        self,
+        folder: str,
+        libraries: tuple[str, ...],
+        spec: "dict[str, Any]",
+        tokenizer: "Tokenizer | None",
+        session: "Any",
+    ) -> None:
         self.folder = folder
+        #: where the function's native parts are looked for
+        self.libraries = libraries
         self.spec = spec
         self.tokenizer = tokenizer
         self.session = session
@@ -53,7 +62,7 @@ def open_model(folder: str, libraries: tuple[str, ...], threads: int) -> Model:
         session = engine.open(folder, spec, threads)
         trace.mark("session")
         # A press file may carry its tokenizer: then the session itself can encode.
-        return Model(folder, spec, session if spec["engine"] == "press" else None, session)
+        return Model(folder, libraries, spec, session if spec["engine"] == "press" else None, session)
     return _open_both(engine, folder, spec, libraries, threads)
 
 
@@ -82,7 +91,7 @@ def _open_both(
         from coldpress_runtime.engines.even import Session
 
         session = Session(session, spec)
-    return Model(folder, spec, tokenizer.result(), session)
+    return Model(folder, libraries, spec, tokenizer.result(), session)
 
 
 class Background:

@@ -7,6 +7,9 @@
 from _ctypes import CFuncPtr, _SimpleCData, byref, dlopen, dlsym
 
 __all__ = [
+    "LAZY",
+    "NOW",
+    "VISIBLE",
     "CString",
     "Char",
     "Float",
@@ -21,7 +24,8 @@ __all__ = [
 ]
 
 _CDECL = 1
-_RTLD_NOW = 2
+#: how a library is opened: its symbols looked up one by one, or all at once; and seen by libraries that come later
+LAZY, NOW, VISIBLE = 1, 2, 0x100
 
 
 class Pointer(_SimpleCData):  # type: ignore[type-arg]
@@ -68,8 +72,8 @@ def read_memory(address: int, size: int) -> bytes:
     return bytes((Char * size).from_address(address)) if size else b""
 
 
-def open_library(path: str) -> int:
-    return dlopen(path, _RTLD_NOW)
+def open_library(path: str, how: int = NOW) -> int:
+    return dlopen(path, how)
 
 
 def symbol(library: int, name: str, arity: int) -> CFuncPtr:

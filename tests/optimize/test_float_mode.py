@@ -15,7 +15,7 @@ from coldpress.intake.source import TextEncoder
 from coldpress.optimize.press import lower
 from coldpress.optimize.press.calibrate import Calibration
 from coldpress.optimize.press.quantize import quantize
-from coldpress.package.libraries import host_architecture, press_library
+from coldpress.package.libraries import host_architecture, own_library
 from coldpress.samples import builtin_texts
 from coldpress.tasks.tokenizer import load_tokenizer, prepare_tokenizer
 from coldpress.verify.drift import measure
@@ -29,7 +29,7 @@ TEXTS = builtin_texts("coldpress.verify", "samples/texts.jsonl")[::6]
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     folder = tmp_path_factory.mktemp("engine")
-    (folder / "libpress.so").write_bytes(press_library(host_architecture()))
+    (folder / "libpress.so").write_bytes(own_library("press", host_architecture()))
     return Engine((str(folder),))
 
 

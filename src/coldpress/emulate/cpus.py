@@ -53,9 +53,10 @@ def twin(function: Path, engine: str, arch: str) -> Iterator[Path]:
     with TemporaryDirectory(prefix="coldpress-twin-") as folder:
         copy = Path(folder) / "function"
         shutil.copytree(function, copy)
-        tokenizers = (copy / "lib/tokenizers.abi3.so").exists()
+        beside = {"tokenizers": "tokenizers.abi3.so", "pictures": "libpictures.so"}
+        needed = tuple(name for name, file in beside.items() if (copy / "lib" / file).exists())
         shutil.rmtree(copy / "lib")
-        place_libraries(engine, tokenizers, copy / "lib", arch)
+        place_libraries(engine, needed, copy / "lib", arch)
         yield copy
 
 

@@ -13,6 +13,8 @@ TASKS = (
     "reranking",
     "question-answering",
     "fill-mask",
+    "image-classification",
+    "image-embeddings",
 )
 
 #: how the class of a model ends → its task
@@ -21,8 +23,12 @@ HEADS = {
     "ForTokenClassification": "token-classification",
     "ForQuestionAnswering": "question-answering",
     "ForMaskedLM": "fill-mask",
+    "ForImageClassification": "image-classification",
+    "ForImageClassificationWithTeacher": "image-classification",
     "ForPreTraining": "embeddings",
 }
+#: what says how pictures are made ready
+IMAGE_FILES = ("preprocessor_config.json", "processor_config.json")
 #: how the class of a model ends that makes text one token after the other
 GENERATES = (
     "ForCausalLM",
@@ -53,7 +59,13 @@ def decide(folder: Path, origin: str, config: dict[str, Any], asked: str | None)
         for ending, task in HEADS.items():
             if name.endswith(ending):
                 return _reranker(origin, config) if task == "text-classification" else task
-    return "embeddings"
+    return "image-embeddings" if _looks(folder, config) else "embeddings"
+
+
+def _looks(folder: Path, config: dict[str, Any]) -> bool:
+    """Whether a model without a head looks at pictures: it has a processor for them and no words of its own."""
+    reads = "vocab_size" in config or (folder / "tokenizer.json").is_file()
+    return not reads and any((folder / name).is_file() for name in IMAGE_FILES)
 
 
 def _reranker(origin: str, config: dict[str, Any]) -> str:

@@ -30,6 +30,10 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Folder:
             )
         },
     }
+    if common["task"].startswith("image-"):
+        from coldpress.intake.image import describe_image
+
+        return describe_image(common, config, options)
     from coldpress.intake.text import describe_text
 
     return describe_text(common, config, options)

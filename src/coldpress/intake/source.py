@@ -84,6 +84,24 @@ class TextEncoder(Folder):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ImageModel(Folder):
+    """A model that looks at pictures, and what its processor does to them."""
+
+    #: what a picture is resized to before its middle is cut out: height and width, a shortest_edge, or nothing
+    resize: dict[str, int]
+    #: what the model reads: height, width
+    size: tuple[int, int]
+    #: by Pillow's numbers
+    filter: int
+    #: value = byte × scale + shift, for each channel; and which of red, green and blue it is
+    scale: tuple[float, float, float]
+    shift: tuple[float, float, float]
+    channels: tuple[int, int, int]
+    labels: tuple[str, ...] = ()
+    function: str = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
 class LiveModule(Source):
     """Any `nn.Module`: named tensors in, named tensors out."""
 

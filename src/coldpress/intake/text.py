@@ -33,7 +33,7 @@ def describe_text(common: dict[str, Any], config: dict[str, Any], options: Optio
         pooling = _asked_pooling(options.pooling)
         normalize = normalize and bool(pooling)
         dense = dense if pooling else ()
-    labels = _labels(config) if task in ("text-classification", "token-classification", "reranking") else ()
+    labels = label_names(config) if task in ("text-classification", "token-classification", "reranking") else ()
     return TextEncoder(
         **common,
         kind="sentence-transformers" if modules else "transformers",
@@ -51,7 +51,7 @@ def describe_text(common: dict[str, Any], config: dict[str, Any], options: Optio
     )
 
 
-def _labels(config: dict[str, Any]) -> tuple[str, ...]:
+def label_names(config: dict[str, Any]) -> tuple[str, ...]:
     """Names by number; without any, as transformers calls them. It takes two where nothing is said."""
     said = config.get("id2label")
     if isinstance(said, dict) and said:
@@ -64,7 +64,6 @@ def _labels(config: dict[str, Any]) -> tuple[str, ...]:
 
 def _function(config: dict[str, Any], task: str, labels: int) -> str:
     """What makes scores of a classifier's numbers, as transformers and sentence-transformers decide it."""
-    problem = config.get("problem_type")
     if task == "reranking":
         own = config.get("sentence_transformers")
         said = own.get("activation_fn") if isinstance(own, dict) else None
@@ -73,7 +72,12 @@ def _function(config: dict[str, Any], task: str, labels: int) -> str:
         if kind not in ("identity", "sigmoid"):
             raise UnsupportedModel(f"config.json asks for the activation {said!r}; known are Sigmoid and Identity")
         return "none" if kind == "identity" else "sigmoid"
-    if task != "text-classification" or problem == "regression":
+    return classifier_function(config, labels) if task == "text-classification" else "none"
+
+
+def classifier_function(config: dict[str, Any], labels: int) -> str:
+    problem = config.get("problem_type")
+    if problem == "regression":
         return "none"
     return "sigmoid" if problem == "multi_label_classification" or labels == 1 else "softmax"
 

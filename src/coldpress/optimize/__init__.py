@@ -10,7 +10,7 @@ from typing import Any
 
 from coldpress.cache import cached
 from coldpress.errors import UnsupportedModel
-from coldpress.intake.source import Source, TextEncoder
+from coldpress.intake.source import Folder, Source
 from coldpress.optimize.candidate import Candidate
 from coldpress.optimize.recipe import ENGINES, PRECISIONS, Recipe
 from coldpress.progress import Progress, Say
@@ -114,7 +114,7 @@ class Workshop:
 
 def identity(source: Source) -> Any:
     """All that decides what a model answers; None when that cannot be known."""
-    if isinstance(source, TextEncoder):
+    if isinstance(source, Folder):
         where = str(source.folder)
         facts: Any = json.loads(json.dumps(asdict(source), default=str).replace(where, ""))
         return {key: value for key, value in facts.items() if key not in ("name", "origin", "folder")}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from coldpress.package.libraries import host_architecture, press_library
+from coldpress.package.libraries import host_architecture, own_library
 from coldpress_runtime.native import open_library, symbol
 
 if TYPE_CHECKING:
@@ -40,5 +40,5 @@ def coarse(scale: Floats) -> Floats:
 def _function() -> "CFuncPtr":
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "libpress.so"
-        path.write_bytes(press_library(host_architecture()))
+        path.write_bytes(own_library("press", host_architecture()))
         return symbol(open_library(str(path)), "press_round", 7)

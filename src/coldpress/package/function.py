@@ -72,7 +72,7 @@ def make_function(task: Task, candidate: Candidate, root: Path, arch: str) -> Fu
     _write(root / "bootstrap", BOOTSTRAP, executable=True)
     _write(root / "handler.py", HANDLER)
     pythons = place_runtime(root / "coldpress_runtime")
-    versions = place_libraries(candidate.engine, candidate.tokenizer is not None, root / "lib", arch)
+    versions = place_libraries(candidate.engine, _native(task, candidate), root / "lib", arch)
     spec = _spec(task, candidate)
     folder = root / "models" / task.source.name
     folder.mkdir(parents=True)
@@ -83,6 +83,10 @@ def make_function(task: Task, candidate: Candidate, root: Path, arch: str) -> Fu
     # Other engines are C libraries and an abi3 module; torch is compiled for the Python that it was installed for.
     python = f"{sys.version_info.major}.{sys.version_info.minor}" if candidate.engine == "torch" else "any"
     return FunctionTree(root, arch, spec, versions, python, pythons)
+
+
+def _native(task: Task, candidate: Candidate) -> tuple[str, ...]:
+    return (*task.native, *(("tokenizers",) if candidate.tokenizer is not None else ()))
 
 
 def _spec(task: Task, candidate: Candidate) -> dict[str, Any]:

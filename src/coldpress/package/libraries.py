@@ -19,30 +19,41 @@ def host_architecture() -> str:
     return _HOSTS.get(machine, machine)
 
 
-def place_libraries(engine: str, tokenizers: bool, folder: Path, arch: str) -> dict[str, str]:
-    """Write the engine's libraries for `arch` into `folder`, stripped; say which versions they are."""
+def place_libraries(engine: str, beside: tuple[str, ...], folder: Path, arch: str) -> dict[str, str]:
+    """Write the engine's libraries for `arch` into `folder`, and those `beside` it; say their versions."""
     folder.mkdir()
     versions = {}
     if engine == "press":
-        (folder / "libpress.so").write_bytes(strip(press_library(arch)))
+        (folder / "libpress.so").write_bytes(strip(own_library("press", arch)))
     if engine == "onnxruntime":
         data, versions["onnxruntime"] = _from_wheel("onnxruntime", "capi/libonnxruntime.so.", arch)
         (folder / "libonnxruntime.so").write_bytes(strip(data))
     if engine == "torch":
         versions |= place_torch(folder / "python", arch)
-    if tokenizers:
+    if "pictures" in beside:
+        (folder / "libpictures.so").write_bytes(strip(own_library("pictures", arch)))
+        for name, part in (("libjpeg.so", "pillow.libs/libjpeg-"), ("libpng.so", "pillow.libs/libpng16-")):
+            data, versions["pillow"] = _from_wheel("pillow", part, arch)
+            (folder / name).write_bytes(strip(data))
+    if "tokenizers" in beside:
         data, versions["tokenizers"] = _from_wheel("tokenizers", "tokenizers.abi3.so", arch)
         (folder / "tokenizers.abi3.so").write_bytes(strip(data))
     return versions
 
 
-def press_library(arch: str) -> bytes:
-    """The press library for an architecture, as it was compiled when coldpress was installed."""
-    library = files("coldpress.package").joinpath(f"press/libpress-{arch}.so")
+#: what it takes to compile each library of our own, and what to do without it
+_NEEDS = {
+    "press": "gcc and install it again, or use --engine onnxruntime",
+    "pictures": "gcc, libjpeg-dev and libpng-dev, and install it again, or use --task tensors",
+}
+
+
+def own_library(name: str, arch: str) -> bytes:
+    """A library of our own for an architecture, as it was compiled when coldpress was installed."""
+    library = files("coldpress.package").joinpath(f"press/lib{name}-{arch}.so")
     if not library.is_file():
         raise ColdpressError(
-            f"this coldpress was installed without the press library for {arch}: "
-            "install gcc and install it again, or use --engine onnxruntime"
+            f"this coldpress was installed without the {name} library for {arch}: install {_NEEDS[name]}"
         )
     return library.read_bytes()
 

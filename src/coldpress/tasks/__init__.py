@@ -53,6 +53,9 @@ class Carried:
 
 
 class Task(Protocol):
+    #: libraries that the function needs beside its engine's
+    native: tuple[str, ...]
+
     @property
     def source(self) -> Source: ...
 

@@ -45,7 +45,9 @@ def _pool(mode: str, hidden: Tensor) -> Tensor:
 
 
 def load_encoder(source: TextEncoder) -> Encoder:
-    model = load_pretrained(source, "AutoModelForTextEncoding" if source.encoder_only else "AutoModel")
+    model = load_pretrained(
+        source, "AutoModelForTextEncoding" if source.encoder_only else "AutoModel", ("pooler",)
+    )
     if getattr(model.config, "is_encoder_decoder", False) and not source.encoder_only:
         raise UnsupportedModel(
             f"{source.architecture} is a sequence-to-sequence model; what can be pressed is a text encoder"

@@ -8,8 +8,12 @@ from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import Folder
 
 
-def load_pretrained(source: Folder, auto: str) -> Any:
-    """`auto` is the class of transformers that finds the model's own."""
+def load_pretrained(source: Folder, auto: str, optional: tuple[str, ...] = ()) -> Any:
+    """`auto` is the class of transformers that finds the model's own, or that class itself.
+
+    A layer that the weights do not have would be made up by transformers; that is refused. Only `optional` ones
+    are passed over, and named in the model's `made_up`.
+    """
     import transformers
     from safetensors import SafetensorError
     from transformers.utils import logging
@@ -17,7 +21,8 @@ def load_pretrained(source: Folder, auto: str) -> Any:
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
-        model: Any = getattr(transformers, auto).from_pretrained(
+        model: Any
+        model, loading = getattr(transformers, auto).from_pretrained(
             source.folder,
             dtype=torch.float32,
             # One matrix product after another: what a graph optimizer understands best.
@@ -25,9 +30,18 @@ def load_pretrained(source: Folder, auto: str) -> Any:
             use_safetensors=True,
             trust_remote_code=False,
             local_files_only=True,
+            output_loading_info=True,
         )
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise UnsupportedModel(
             f"transformers cannot open {source.folder} (model_type {source.architecture!r}): {error}"
         ) from error
+    missing = sorted(loading["missing_keys"])
+    model.made_up = {word for word in optional if any(word in name for name in missing)}
+    lost = [name for name in missing if not any(word in name for word in optional)]
+    if lost:
+        raise UnsupportedModel(
+            f"the weights of {source.origin} have no {', '.join(lost[:3])}{' …' if len(lost) > 3 else ''}, which "
+            f"{source.task} needs: it would be made up at random. --task says what the model is for"
+        )
     return model

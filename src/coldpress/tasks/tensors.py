@@ -38,6 +38,8 @@ class Flat(nn.Module):
 
 
 class Tensors:
+    native: tuple[str, ...] = ()
+
     def __init__(self, source: LiveModule) -> None:
         self.source = source
         for name, tensor in source.example.items():

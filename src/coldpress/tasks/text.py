@@ -31,6 +31,7 @@ _EXAMPLE_BATCH, _EXAMPLE_TOKENS = 2, 7
 
 
 class TextTask(ABC):
+    native: tuple[str, ...] = ()
     #: whether a request may hold two texts that the model reads together
     pairs = False
     #: what the graph gives

@@ -35,6 +35,12 @@ def one_or_many(spec: "dict[str, Any]") -> "dict[str, Any]":
     return {"oneOf": [one, listed(one) | {"minItems": 1, "maxItems": limits["texts"]}]}
 
 
+def pictures(spec: "dict[str, Any]") -> "dict[str, Any]":
+    """A picture, or a list of pictures, as base64."""
+    one = {"type": "string", "contentEncoding": "base64"}
+    return {"oneOf": [one, listed(one) | {"minItems": 1, "maxItems": spec["limits"]["images"]}]}
+
+
 def listed(items: "dict[str, Any]") -> "dict[str, Any]":
     return {"type": "array", "items": items}
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 CLASSES = {
     "embeddings": "Embeddings",
     "fill-mask": "FillMask",
+    "image-classification": "ImageClassification",
+    "image-embeddings": "ImageEmbeddings",
     "question-answering": "QuestionAnswering",
     "reranking": "Reranking",
     "tensors": "Tensors",

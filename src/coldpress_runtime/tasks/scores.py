@@ -32,6 +32,12 @@ def apply(function: str, logits: list[float]) -> list[float]:
     return [sigmoid(logit) for logit in logits] if function == "sigmoid" else logits
 
 
+def ranked(labels: list[str], scores: list[float]) -> "list[dict[str, object]]":
+    """The likeliest first."""
+    order = sorted(range(len(scores)), key=lambda at: -scores[at])
+    return [{"label": labels[at], "score": number(scores[at])} for at in order]
+
+
 def number(value: float) -> float:
     """As many digits as a float32 has."""
     return float(f"{value:.7g}")

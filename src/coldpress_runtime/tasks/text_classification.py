@@ -3,7 +3,7 @@
 from coldpress_runtime.faults import BadRequest
 from coldpress_runtime.jsontext import dumps
 from coldpress_runtime.tasks.reader import Reader
-from coldpress_runtime.tasks.scores import FUNCTIONS, apply, choice, count, number
+from coldpress_runtime.tasks.scores import FUNCTIONS, apply, choice, count, number, ranked
 from coldpress_runtime.tasks.texts import fields, flag, texts
 
 TYPE_CHECKING = False
@@ -28,10 +28,10 @@ class TextClassification:
         logits = self._logits(body)
         if flag(body, "logits", False):
             return dumps({"logits": [[number(one) for one in row] for row in logits]})
-        ranked = [self._ranked(apply(function, row)) for row in logits]
+        answers = [ranked(self._labels, apply(function, row)) for row in logits]
         if "top_k" not in body:
-            return dumps([row[0] for row in ranked])
-        cut = [row[:top] for row in ranked]
+            return dumps([row[0] for row in answers])
+        cut = [row[:top] for row in answers]
         return dumps(cut[0] if isinstance(body["text"], str) else cut)
 
     def _logits(self, body: "Mapping[str, object]") -> list[list[float]]:
@@ -49,7 +49,3 @@ class TextClassification:
             )
         pairs = reader.pairs(many, seconds, "text", truncate)
         return reader.numbers(pairs.ids, pairs.types)
-
-    def _ranked(self, scores: list[float]) -> "list[dict[str, object]]":
-        order = sorted(range(len(scores)), key=lambda at: -scores[at])
-        return [{"label": self._labels[at], "score": number(scores[at])} for at in order]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from coldpress.optimize.press.file import FLOAT_LINEAR, Floats, Op, PressFile
-from coldpress.package.libraries import host_architecture, press_library
+from coldpress.package.libraries import host_architecture, own_library
 from coldpress_runtime.engines.press import LIBRARY, Engine
 from coldpress_runtime.native import open_library, symbol
 
@@ -22,7 +22,7 @@ class Calibration:
         self._texts = [ids for ids, _ in texts]
         self._types = [types for _, types in texts]
         self._tokens = sum(map(len, self._texts))
-        (work / LIBRARY).write_bytes(press_library(host_architecture()))
+        (work / LIBRARY).write_bytes(own_library("press", host_architecture()))
         file.write(work / "float.press")
         threads = os.cpu_count() or 1
         self._session = Engine((str(work),)).open(str(work), {"model": "float.press"}, threads)

@@ -1,0 +1,173 @@
+"""Tasks that look at pictures, against transformers itself."""
+
+import base64
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from lambda_events import api_gateway_v1, function_url, load_balancer
+from PIL import Image
+
+import coldpress
+from coldpress.artifact import Artifact
+from coldpress.errors import UnsupportedModel
+from coldpress.pictures import made_up, png
+from coldpress_runtime.function import Function
+
+SMALL = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+MODELS: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
+    "vit": (
+        "ViTConfig",
+        "ViTForImageClassification",
+        SMALL | {"image_size": 64, "patch_size": 16, "num_labels": 7},
+        "ViTImageProcessor",
+        {"size": {"height": 64, "width": 64}},
+    ),
+    "resnet": (
+        "ResNetConfig",
+        "ResNetForImageClassification",
+        {"embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 1], "layer_type": "basic", "num_labels": 4},
+        "ConvNextImageProcessor",
+        {"size": {"shortest_edge": 64}},
+    ),
+    "dinov2": (
+        "Dinov2Config",
+        "Dinov2Model",
+        SMALL | {"image_size": 56, "patch_size": 14, "mlp_ratio": 2},
+        "BitImageProcessor",
+        {"size": {"shortest_edge": 64}, "crop_size": {"height": 56, "width": 56}},
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def pictured(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    made: dict[str, Path] = {}
+
+    def folder(kind: str) -> Path:
+        if kind not in made:
+            made[kind] = tmp_path_factory.mktemp("pictured") / f"tiny-{kind}"
+            config, model, settings, processor, sizes = MODELS[kind]
+            torch.manual_seed(5)
+            getattr(transformers, model)(getattr(transformers, config)(**settings)).eval().save_pretrained(
+                made[kind]
+            )
+            getattr(transformers, f"{processor}Pil")(**sizes).save_pretrained(made[kind])
+        return made[kind]
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def seeing(tmp_path_factory: pytest.TempPathFactory, pictured: Callable[[str], Path]) -> Callable[[str], Artifact]:
+    made: dict[str, Artifact] = {}
+
+    def build(kind: str) -> Artifact:
+        if kind not in made:
+            out = tmp_path_factory.mktemp(kind) / "out"
+            made[kind] = coldpress.build(pictured(kind), out=out, precision="fp32", quick=True)
+        return made[kind]
+
+    return build
+
+
+Seeing = Callable[[str], Artifact]
+
+
+def ask(artifact: Artifact, event: Any) -> Any:
+    return json.loads(Function(str(artifact.function_folder)).handle(event))
+
+
+def jpeg() -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(made_up(2, seed=11)[1]).save(file, "JPEG")
+    return file.getvalue()
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+@pytest.mark.parametrize("kind", ["vit", "resnet"])
+def test_pictures_are_classified_as_by_transformers(
+    kind: str, seeing: Seeing, pictured: Callable[[str], Path]
+) -> None:
+    artifact = seeing(kind)
+    (model,) = artifact.manifest["models"].values()
+    assert (model["task"], model["drift"]["total"] <= 0.001) == ("image-classification", True)
+    theirs: Any = transformers.pipeline(
+        "image-classification",
+        model=str(pictured(kind)),
+        image_processor=transformers.AutoImageProcessor.from_pretrained(pictured(kind), backend="pil"),
+    )
+    for data in (jpeg(), png(made_up(1, seed=12)[0])):
+        wanted = theirs(Image.open(io.BytesIO(data)), top_k=3)
+        found = ask(artifact, {"image": encoded(data), "top_k": 3})
+        assert [one["label"] for one in found] == [one["label"] for one in wanted]
+        assert [one["score"] for one in found] == pytest.approx([one["score"] for one in wanted], abs=2e-5)
+    many = ask(artifact, {"image": [encoded(jpeg())] * 6})
+    assert len(many) == 6
+    assert all(one == many[0] for one in many)
+
+
+def test_pictures_are_embedded(seeing: Seeing, pictured: Callable[[str], Path]) -> None:
+    artifact = seeing("dinov2")
+    (model,) = artifact.manifest["models"].values()
+    assert (model["task"], model["drift"]["total"] <= 0.001) == ("image-embeddings", True)
+    original = transformers.AutoModel.from_pretrained(pictured("dinov2"))
+    processor = transformers.AutoImageProcessor.from_pretrained(pictured("dinov2"), backend="pil")
+    with torch.inference_mode():
+        values = processor(images=Image.open(io.BytesIO(jpeg())), return_tensors="pt")
+        wanted = original(**values).pooler_output[0].numpy()
+    (found,) = ask(artifact, {"image": f"data:image/jpeg;base64,{encoded(jpeg())}"})["embeddings"]
+    assert np.abs(np.array(found) - wanted).max() <= 1e-4
+
+
+@pytest.mark.parametrize("source", [function_url, api_gateway_v1, load_balancer])
+def test_bytes_over_http(source: Any, seeing: Seeing) -> None:
+    artifact = seeing("vit")
+    event = source("POST", "/", "", headers={"content-type": "image/jpeg"})
+    event |= {"body": encoded(jpeg()), "isBase64Encoded": True}
+    reply = ask(artifact, event)
+    assert reply["statusCode"] == 200
+    assert json.loads(reply["body"]) == ask(artifact, {"image": encoded(jpeg())})
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        ({}, "image[0] must be base64 in a text, not None"),
+        ({"image": []}, "'image' is an empty list"),
+        ({"image": [7]}, "image[0] must be base64 in a text, not 7"),
+        ({"image": "%%%"}, "image[0] is empty"),
+        ({"image": "abc"}, "image[0] is not base64"),
+        ({"image": encoded(b"GIF89a and so on")}, "neither a JPEG nor a PNG"),
+        ({"image": encoded(jpeg()[:200])}, "its JPEG data ends too early"),
+        ({"image": [encoded(jpeg())] * 65}, "'image' holds 65 pictures; the limit is 64"),
+    ],
+)
+def test_what_is_wrong_is_said(event: dict[str, Any], message: str, seeing: Seeing) -> None:
+    assert message in ask(seeing("vit"), event)["error"]["message"]
+
+
+def test_only_such_functions_carry_a_decoder(seeing: Seeing, tiny_artifact: Artifact) -> None:
+    def libraries(artifact: Artifact) -> set[str]:
+        return {path.name for path in (artifact.function_folder / "lib").iterdir()}
+
+    assert {"libpictures.so", "libjpeg.so", "libpng.so"} <= libraries(seeing("vit"))
+    assert not {"libpictures.so", "libjpeg.so"} & libraries(tiny_artifact)
+
+
+def test_a_model_without_its_processor(pictured: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).write_bytes((pictured("vit") / name).read_bytes())
+    with pytest.raises(UnsupportedModel, match=r"has no preprocessor_config\.json"):
+        coldpress.build(folder, out=tmp_path / "out")
