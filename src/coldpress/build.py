@@ -17,7 +17,7 @@ PACKAGES = {"zip": 250_000_000, "none": None}
 
 
 def build(
-    model: Any,
+    model: Any = None,
     *,
     out: str | os.PathLike[str],
     name: str | None = None,
@@ -35,18 +35,24 @@ def build(
     tokenizer: Any = None,
     inputs: Any = None,
     dynamic: dict[str, tuple[int, ...]] | None = None,
+    module: str | None = None,
+    allow_torchscript: bool = False,
+    trust_remote_code: bool = False,
     package: str = "zip",
     progress: Progress | None = None,
 ) -> Artifact:
     """Press `model` into the artifact folder `out`.
 
-    `model` is a folder, a hub id, `demo:minilm`, a sentence-transformers object, a transformers
-    model with its `tokenizer`, or any `nn.Module` with the `inputs` that it is called with. What is
-    None is decided by the model itself, what is "auto" by measuring.
+    `model` is a folder, a hub id, `demo:minilm`, a file (.onnx, .pt2, TorchScript, an archive), a
+    sentence-transformers object, a transformers model with its `tokenizer`, or any `nn.Module` with the
+    `inputs` that it is called with; with `module` a factory of one, and `model` may be its weights. What
+    is None is decided by the model itself, what is "auto" by measuring.
     """
+    given = dict(locals())
     _need_export()
     from coldpress import intake
     from coldpress.choose import Wishes, choose
+    from coldpress.intake import quarantine
     from coldpress.manifest import write_manifest
     from coldpress.optimize.recipe import read_recipe
     from coldpress.package.function import make_function
@@ -62,6 +68,11 @@ def build(
     repeated = None if recipe is None else read_recipe(Path(recipe))
     wishes = Wishes(engine, precision, max_drift, quick, repeated, PACKAGES[package])
     show = progress or Silent()
+    if (allow_torchscript or trust_remote_code) and not quarantine.inside():
+        with show.stage("quarantine") as say:
+            say("building in a process without credentials, because code of somebody else's runs there")
+            quarantine.build_inside(given | {"progress": None})
+        return Artifact.open(out)
     options = intake.Options(
         name=name,
         task=task,
@@ -71,6 +82,9 @@ def build(
         tokenizer=tokenizer,
         inputs=inputs,
         dynamic=dynamic,
+        module=module,
+        allow_torchscript=allow_torchscript,
+        trust_remote_code=trust_remote_code,
     )
     with replacing(Path(out)) as staging, ExitStack() as stack:
         with show.stage("intake") as say:

@@ -37,6 +37,7 @@ def write_manifest(staging: Path, task: Task, choice: Choice, tree: FunctionTree
                 "kind": source.kind,
                 "architecture": source.architecture,
                 "source_files": source.files,
+                "code_that_ran": source.ran,
                 "recipe": choice.candidate.recipe.json(),
                 "tokenizer": choice.candidate.tokenizer or "compiled",
                 **task.describe(),

@@ -151,7 +151,7 @@ def test_what_is_not_there(model: str) -> None:
 
 def test_a_file_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "model.bin").write_bytes(b"")
-    with pytest.raises(ModelNotFound, match="a file"):
+    with pytest.raises(IntakeError, match="cannot be read as tensors"):
         describe(tmp_path / "model.bin")
 
 

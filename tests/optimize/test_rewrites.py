@@ -16,7 +16,7 @@ from torch import nn
 
 from coldpress.intake import Options, find
 from coldpress.intake.folder import describe_folder
-from coldpress.intake.source import Folder, TextEncoder
+from coldpress.intake.source import Source, TextEncoder
 from coldpress.optimize.export import export
 from coldpress.optimize.graph import initializers, linears
 from coldpress.optimize.rewrites import REWRITES, Context, find_rewrite
@@ -24,7 +24,7 @@ from coldpress.tasks import Feed, task_of
 from coldpress.tasks.embeddings import Embeddings
 
 
-def embeddings(source: Folder) -> Embeddings:
+def embeddings(source: Source) -> Embeddings:
     assert isinstance(source, TextEncoder)
     return Embeddings(source)
 

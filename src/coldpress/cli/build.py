@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from coldpress.artifact import Artifact
+from coldpress.errors import UsageError
 
 PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("model")
+@click.argument("model", required=False)
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write the artifact to.")
 @click.option("--name", help="Name of the function. Default: the model's own.")
 @click.option("--task", metavar="TASK", help="What the model is for. Default: as its files say.")
@@ -39,10 +40,15 @@ PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--max-drift", type=float, help="How far int8 answers may drift from the original's.  [default: 0.15]"
 )
 @click.option("--revision", help="Commit, tag or branch of a hub model.")
+@click.option("--module", metavar="FACTORY", help="package.module:factory or file.py:factory of your own module.")
+@click.option("--inputs", type=PATH, help="Tensors that a module is called with: .pt, .safetensors or .npz.")
+@click.option("--dynamic", metavar="INPUT:AXIS,…", help="Axes of inputs that vary. Default: the first.")
+@click.option("--allow-torchscript", is_flag=True, help="Open a TorchScript archive, which runs its own code.")
+@click.option("--trust-remote-code", is_flag=True, help="Run a hub model's own code; needs --revision COMMIT.")
 @click.option("--package", type=click.Choice(["zip", "none"]), default="zip", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest instead of the artifact's path.")
 def build(
-    model: str,
+    model: str | None,
     out: Path,
     name: str | None,
     task: str | None,
@@ -56,12 +62,18 @@ def build(
     max_tokens: int | None,
     max_drift: float | None,
     revision: str | None,
+    module: str | None,
+    inputs: Path | None,
+    dynamic: str | None,
+    allow_torchscript: bool,
+    trust_remote_code: bool,
     package: str,
     as_json: bool,
 ) -> None:
     """Press MODEL into an artifact: exported, quantized, verified, packed.
 
-    MODEL is a folder (Hugging Face or sentence-transformers), a hub id, or demo:minilm.
+    MODEL is a folder (Hugging Face or sentence-transformers), a hub id, a file (.onnx, .pt2, TorchScript, an
+    archive), or demo:minilm. With --module it is that module's weights, or left out.
 
     \b
     Examples:
@@ -69,11 +81,15 @@ def build(
       coldpress build BAAI/bge-small-en-v1.5 --out bge --precision fp16
       coldpress build ./my-model --out mine --pooling cls --max-tokens 128
       coldpress build ./my-model --out again --recipe mine/coldpress.json
+      coldpress build weights.safetensors --module net.py:make --inputs example.pt --out net
     """
     import coldpress
     from coldpress.cli.show import artifact_table, candidates_table, stderr
+    from coldpress.intake.module import read_dynamic, read_inputs
     from coldpress.progress import Shown
 
+    if model is None and module is None:
+        raise UsageError("say which MODEL to press, or --module whose: coldpress build --help")
     artifact = coldpress.build(
         model,
         out=out,
@@ -89,6 +105,11 @@ def build(
         max_tokens=max_tokens,
         max_drift=max_drift,
         revision=revision,
+        module=module,
+        inputs=None if inputs is None else read_inputs(inputs),
+        dynamic=None if dynamic is None else read_dynamic(dynamic),
+        allow_torchscript=allow_torchscript,
+        trust_remote_code=trust_remote_code,
         package=package,
         progress=Shown(stderr()),
     )

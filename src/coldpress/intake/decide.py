@@ -15,6 +15,7 @@ TASKS = (
     "fill-mask",
     "image-classification",
     "image-embeddings",
+    "tensors",
 )
 
 #: how the class of a model ends → its task
@@ -27,6 +28,11 @@ HEADS = {
     "ForImageClassificationWithTeacher": "image-classification",
     "ForPreTraining": "embeddings",
 }
+#: families that listen
+SOUNDS = (
+    *("wav2vec2", "wav2vec2-bert", "wav2vec2-conformer", "hubert", "wavlm", "unispeech", "unispeech-sat", "sew"),
+    *("sew-d", "data2vec-audio", "audio-spectrogram-transformer", "whisper", "clap", "encodec", "seamless_m4t"),
+)
 #: what says how pictures are made ready
 IMAGE_FILES = ("preprocessor_config.json", "processor_config.json")
 #: how the class of a model ends that makes text one token after the other
@@ -53,12 +59,16 @@ def decide(folder: Path, origin: str, config: dict[str, Any], asked: str | None)
     for name in classes:
         if name.endswith(GENERATES):
             raise UnsupportedModel(
-                f"{origin} is a {name}, which generates; that is not served yet. Its encoder can be pressed with "
-                "--task embeddings"
+                f"{origin} is a {name}, which generates, piece by piece; that is not served. What can be done: "
+                f"{_instead(name)}, or code of your own around it (coldpress init)"
             )
         for ending, task in HEADS.items():
             if name.endswith(ending):
                 return _reranker(origin, config) if task == "text-classification" else task
+    if any("For" in name for name in classes):
+        return "tensors"  # a head that no task knows: segments, boxes, depth
+    if str(config.get("model_type")) in SOUNDS:
+        return "tensors"
     return "image-embeddings" if _looks(folder, config) else "embeddings"
 
 
@@ -66,6 +76,12 @@ def _looks(folder: Path, config: dict[str, Any]) -> bool:
     """Whether a model without a head looks at pictures: it has a processor for them and no words of its own."""
     reads = "vocab_size" in config or (folder / "tokenizer.json").is_file()
     return not reads and any((folder / name).is_file() for name in IMAGE_FILES)
+
+
+def _instead(name: str) -> str:
+    if any(word in name for word in ("CTC", "Whisper", "Speech")):
+        return "its encoder as named tensors (--task tensors)"
+    return "its encoder, or a decoder's vectors, as embeddings (--task embeddings)"
 
 
 def _reranker(origin: str, config: dict[str, Any]) -> str:

@@ -7,12 +7,14 @@ from typing import Any
 from coldpress.errors import UsageError
 from coldpress.intake.decide import decide
 from coldpress.intake.files import read_config, sha256, weight_files
-from coldpress.intake.source import Folder, Options
+from coldpress.intake.pickled import with_safetensors
+from coldpress.intake.source import Folder, LiveModule, Options
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-def describe_folder(folder: Path, origin: str, options: Options) -> Folder:
+def describe_folder(folder: Path, origin: str, options: Options) -> Folder | LiveModule:
+    folder = with_safetensors(folder)
     config = read_config(folder)
     weights = weight_files(folder)
     architecture = str(config.get("model_type", "unknown"))
@@ -22,6 +24,7 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Folder:
         "task": decide(folder, origin, config, options.task),
         "folder": folder,
         "architecture": architecture,
+        "ran": f"remote code of revision {options.revision}" if options.trust_remote_code else None,
         "weights_bytes": sum(path.stat().st_size for path in weights),
         "files": {
             path.relative_to(folder).as_posix(): sha256(path)
@@ -30,6 +33,10 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Folder:
             )
         },
     }
+    if common["task"] == "tensors":
+        from coldpress.intake.forward import describe_forward
+
+        return describe_forward(common, config, options)
     if common["task"].startswith("image-"):
         from coldpress.intake.image import describe_image
 

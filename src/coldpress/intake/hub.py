@@ -8,7 +8,7 @@ from coldpress.errors import MissingExtra, ModelNotFound
 DATA_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*/*.json", "*/*.safetensors"]
 
 
-def download(model: str, revision: str | None) -> tuple[Path, str]:
+def download(model: str, revision: str | None, code: bool = False) -> tuple[Path, str]:
     """The folder that holds `model`, from the cache or from the hub, and its exact origin."""
     try:
         from huggingface_hub import snapshot_download
@@ -17,7 +17,8 @@ def download(model: str, revision: str | None) -> tuple[Path, str]:
         raise MissingExtra("export", "huggingface_hub", f"fetching {model} from the hub") from None
     at = f"{model}@{revision}" if revision else model
     try:
-        folder = Path(snapshot_download(model, revision=revision, allow_patterns=DATA_FILES))
+        wanted = [*DATA_FILES, "*.py"] if code else DATA_FILES
+        folder = Path(snapshot_download(model, revision=revision, allow_patterns=wanted))
     except RepositoryNotFoundError:
         raise ModelNotFound(
             f"neither a folder nor a model on the hub is called {model!r} "

@@ -20,7 +20,7 @@ from coldpress.intake.source import LiveModule, Options, Source
 @contextmanager
 def describe_live(model: Any, options: Options) -> Iterator[Source]:
     if _is_a(model, "Module") and options.inputs is not None:
-        yield _describe_module(model, options)
+        yield describe_module(model, options, options.inputs, type(model).__name__, "module")
         return
     with tempfile.TemporaryDirectory(prefix="coldpress-live-") as folder:
         _save(model, options.tokenizer, folder)
@@ -50,14 +50,13 @@ def _is_a(model: object, name: str) -> bool:
     return any(base.__name__ == name for base in type(model).__mro__)
 
 
-def _describe_module(model: Any, options: Options) -> LiveModule:
-    example = _example(model, options.inputs)
-    # A copy: the caller's own keeps its mode and precision.
-    module = copy.deepcopy(model).float().eval().requires_grad_(False)
+def describe_module(model: Any, options: Options, inputs: Any, origin: str, kind: str) -> LiveModule:
+    example = _example(model, inputs)
+    module = _prepared(model, kind)
     return LiveModule(
-        name=function_name(options.name, type(model).__name__),
-        origin=type(model).__name__,
-        kind="module",
+        name=function_name(options.name, type(model).__name__ if kind == "module" else Path(origin).stem),
+        origin=origin,
+        kind=kind,
         task="tensors",
         architecture=type(model).__name__,
         weights_bytes=sum(tensor.nbytes for tensor in model.state_dict().values()),
@@ -68,12 +67,22 @@ def _describe_module(model: Any, options: Options) -> LiveModule:
     )
 
 
+def _prepared(model: Any, kind: str) -> Any:
+    """Ready to be asked, in fp32."""
+    if kind == "torchscript":  # ours alone, and a copy of it could not be traced
+        return model.eval()
+    # A copy: the caller's own keeps its mode and precision.
+    module = copy.deepcopy(model).float().requires_grad_(False)
+    # A program has no modes: it was exported in one.
+    return module if kind == "torch.export program" else module.eval()
+
+
 def _example(model: Any, inputs: Any) -> dict[str, Any]:
     """The example inputs by the names of forward's arguments."""
     import torch
 
     given = inputs if isinstance(inputs, dict | tuple | list) else (inputs,)
-    arguments = inspect.signature(model.forward)
+    arguments = _signature(model)
     try:
         bound = arguments.bind(**given) if isinstance(given, dict) else arguments.bind(*given)
     except TypeError as error:
@@ -88,6 +97,16 @@ def _example(model: Any, inputs: Any) -> dict[str, Any]:
         tensor = value.detach().cpu()
         example[name] = tensor.float() if tensor.is_floating_point() else tensor
     return example
+
+
+def _signature(model: Any) -> inspect.Signature:
+    """Forward's arguments; of TorchScript, which Python cannot look into, by its own schema."""
+    try:
+        return inspect.signature(model.forward)
+    except ValueError:
+        names = [argument.name for argument in model.forward.schema.arguments][1:]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
 
 def _dynamic(example: dict[str, Any], asked: dict[str, tuple[int, ...]] | None) -> dict[str, tuple[int, ...]]:

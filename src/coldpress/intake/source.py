@@ -1,12 +1,16 @@
 """What intake found, and what a person may ask of it."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coldpress.errors import UsageError
+
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 POOLINGS = ("mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
 
 
@@ -23,6 +27,18 @@ class Options:
     #: of a plain module: what it is called with, and which axes of it vary, by input
     inputs: Any = None
     dynamic: dict[str, tuple[int, ...]] | None = None
+    #: package.module:factory of a person's own module
+    module: str | None = None
+    #: code of somebody else's that may run
+    allow_torchscript: bool = False
+    trust_remote_code: bool = False
+
+    def __post_init__(self) -> None:
+        if self.trust_remote_code and not _COMMIT.fullmatch(self.revision or ""):
+            raise UsageError(
+                "--trust-remote-code runs code from the hub, which may change any day: say which by --revision "
+                f"and the 40 digits of a commit, not {self.revision!r}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +51,8 @@ class Source:
     task: str
     architecture: str
     weights_bytes: int
+    #: code of somebody else's that was run to open it: torchscript, or remote code at a revision
+    ran: str | None = None
     #: sha256 of every file that decides what the model answers; empty for a model that lives in memory
     files: dict[str, str] = field(repr=False)
 
@@ -110,3 +128,5 @@ class LiveModule(Source):
     example: "dict[str, Tensor]" = field(repr=False)
     #: axes of each input that may have any size
     dynamic: dict[str, tuple[int, ...]]
+    #: the graph itself, where somebody exported it already
+    graph: Path | None = None

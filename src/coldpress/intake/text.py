@@ -11,6 +11,8 @@ from coldpress.intake.source import POOLINGS, Dense, Options, TextEncoder
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
 UNBOUNDED = 1_000_000  # tokenizers without a limit say 10^30
 DEFAULT_MAX_TOKENS = 512
+#: sizes of vocabularies, for families whose config leaves out what is usual
+VOCABULARIES = {"bert": 30522, "distilbert": 30522, "electra": 30522, "albert": 30000, "mpnet": 30527}
 #: kinds of parts that a text may have, for families whose config leaves out what is usual
 TYPES = dict.fromkeys(("albert", "bert", "big_bird", "convbert", "electra", "mobilebert", "squeezebert"), 2)
 #: families of encoder and decoder whose encoder stands alone
@@ -44,7 +46,7 @@ def describe_text(common: dict[str, Any], config: dict[str, Any], options: Optio
         lowercase=bool(optional_json(folder / "sentence_bert_config.json").get("do_lower_case", False)),
         dense=dense,
         token_types=_whole(config.get("type_vocab_size"), TYPES.get(architecture, 0)),
-        vocabulary=_whole(config.get("vocab_size"), 30522),
+        vocabulary=_whole(config.get("vocab_size"), VOCABULARIES.get(architecture, 0)),
         labels=labels,
         function=_function(config, task, len(labels)),
         encoder_only=architecture in ENCODERS,

@@ -18,6 +18,10 @@ LEGACY_OPSET = 17
 
 def export(task: Task, path: Path, say: Say) -> None:
     """Write the original as a graph to `path`. What the exporter refuses, the tracer before it is asked for."""
+    ready = getattr(task.source, "graph", None)
+    if ready is not None:
+        onnx.save(onnx.load(ready), path)
+        return
     say(f"exporting {task.source.architecture} with PyTorch")
     try:
         _dynamo(task, path)

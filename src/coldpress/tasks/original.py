@@ -1,4 +1,4 @@
-"""A model of transformers, opened in fp32. Only safetensors are opened, and no code from the folder is run."""
+"""A model of transformers, in fp32. Only safetensors are opened; a folder's code runs only if asked for."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def load_pretrained(source: Folder, auto: str, optional: tuple[str, ...] = ()) -
             # One matrix product after another: what a graph optimizer understands best.
             attn_implementation="eager",
             use_safetensors=True,
-            trust_remote_code=False,
+            trust_remote_code=source.ran is not None,
             local_files_only=True,
             output_loading_info=True,
         )

@@ -15,6 +15,7 @@ from coldpress.errors import UnsupportedModel, UsageError
 from coldpress.intake.source import LiveModule
 from coldpress.samples import varied
 from coldpress.tasks import Answer, Carried, Feed, Request, Signature
+from coldpress.tasks.graph import GraphModule
 
 SAMPLES = 32
 FEW = 8
@@ -45,7 +46,9 @@ class Tensors:
         for name, tensor in source.example.items():
             _kind(tensor, f"the input {name!r}")
 
-    def original(self) -> Flat:
+    def original(self) -> nn.Module:
+        if isinstance(self.source.module, torch.jit.ScriptModule):
+            return self.source.module  # nothing can be put around compiled code and still be exported
         return Flat(self.source.module, tuple(self.source.example))
 
     @cached_property
@@ -62,6 +65,9 @@ class Tensors:
         open_axes = tuple(self.source.dynamic[name] for name in wide)
         # A hint, not an order: an axis that the model itself fixes stays fixed.
         hints = tuple(dict.fromkeys(axes, torch.export.Dim.AUTO) for axes in open_axes)
+        if isinstance(self.source.module, GraphModule):
+            outputs: tuple[str, ...] = self.source.module.outputs
+            return Signature(tuple(wide), outputs, tuple(wide.values()), open_axes, (hints,))
         # A graph may not use a name twice, and a model may give back what it calls by an input's name.
         outputs = tuple(f"{name}.out" for name in self._outputs)
         return Signature(tuple(wide), outputs, tuple(wide.values()), open_axes, (hints,))

@@ -108,6 +108,7 @@ _PLAIN = ("Bert", "DistilBert", "Electra", "PreTrained")
 
 def prepare_tokenizer(source: TextEncoder) -> Prepared:
     backend = _plain_backend(source.folder) or load_tokenizer(source).backend_tokenizer
+    _fits(backend, source)
     backend.no_padding()
     backend.enable_truncation(source.max_tokens)
     if source.lowercase:
@@ -116,6 +117,24 @@ def prepare_tokenizer(source: TextEncoder) -> Prepared:
         own = [backend.normalizer] if backend.normalizer is not None else []
         backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
     return Prepared(backend)
+
+
+def _fits(backend: Any, source: TextEncoder) -> None:
+    """A tokenizer of another model's gives numbers that mean something else here, or nothing at all."""
+    highest = max(backend.get_vocab(with_added_tokens=True).values(), default=0)
+    if source.vocabulary and highest >= source.vocabulary:
+        raise UnsupportedModel(
+            f"the tokenizer in {source.folder} is not this model's: it has tokens up to number {highest}, and the "
+            f"model knows {source.vocabulary}"
+        )
+    config = json.loads((source.folder / "config.json").read_text(encoding="utf-8"))
+    said = Prepared(backend).special("pad_token", source.folder)
+    wanted = config.get("pad_token_id")
+    if said is not None and isinstance(wanted, int) and said[0] != wanted:
+        raise UnsupportedModel(
+            f"the tokenizer in {source.folder} is not this model's: {said[1]!r} is its number {said[0]}, and the "
+            f"model's config.json says {wanted}"
+        )
 
 
 def _plain_backend(folder: Path) -> Any:
