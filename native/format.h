@@ -24,7 +24,8 @@ enum press_kind {
     PRESS_OP_NORMALIZE = 6,    /* target in place, to length one */
     PRESS_OP_FLOAT_LINEAR = 7, /* tensors: weights (inputs × outputs), bias; as LINEAR, in floats */
     PRESS_OP_ROTATE = 8,       /* tensors: cosines and sines per position; turns queries and keys of target in place */
-    PRESS_OP_GATE = 9          /* source holds two halves → target = activation(first) · second */
+    PRESS_OP_GATE = 9,         /* source holds two halves → target = activation(first) · second */
+    PRESS_OP_PATCHES = 10      /* instead of EMBED; tensors: a row per token; pixels → target, those rows → residual */
 };
 
 enum press_pool { PRESS_POOL_MEAN = 1, PRESS_POOL_CLS = 2, PRESS_POOL_MAX = 3, PRESS_POOL_SQRT = 4, PRESS_POOL_WEIGHTED = 5, PRESS_POOL_LAST = 6 };
@@ -34,10 +35,11 @@ enum { PRESS_NO_BUFFER = 0xFFFFFFFF };
 struct press_op {
     uint32_t kind, activation, source, target, residual;
     uint32_t inputs, outputs, heads;
-    uint32_t first_position, positions; /* embed, rotate; attend: distances to either side that have a bias */
+    uint32_t first_position, positions; /* embed, rotate; attend: distances to either side that have a bias;
+                                           patches: tokens before the first, and patches in a row */
     uint32_t padding;                   /* embed: one more than the token id that takes no position; 0 for none */
     uint32_t types;                     /* embed: kinds of tokens */
-    uint32_t window;                    /* attend: how many tokens are seen to either side; 0 for all */
+    uint32_t window;                    /* attend: how many tokens are seen to either side, 0 for all; patches: their edge */
     uint32_t column;                    /* pool */
     float epsilon;
     uint32_t reserved;

@@ -46,6 +46,16 @@ static const char *wrong_embed(const struct press_model *model, const struct pre
     return 0;
 }
 
+/* A grid of patches after some tokens that are none; every token has a row of its own in the table. */
+static const char *wrong_patches(const struct press_model *model, const struct press_op *op) {
+    uint64_t edge = op->window, out = op->outputs, tokens = model->header->max_tokens;
+    if (!edge || edge > 256 || !op->positions || op->positions > 256 || op->first_position >= tokens) return "patches: wrong sizes";
+    if ((tokens - op->first_position) % op->positions) return "patches: a row that is not full";
+    if (3 * edge * edge > out || width(model, op->target) != out) return "patches: wrong target";
+    if (op->residual == op->target || !width(model, op->residual)) return "patches: nowhere for the table's rows";
+    return floats(model, op->tensors[0], tokens * width(model, op->residual)) ? 0 : "patches: the table lies outside the file";
+}
+
 static const char *wrong_linear(const struct press_model *model, const struct press_op *op) {
     uint64_t in = op->inputs, out = op->outputs;
     const uint64_t *t = op->tensors;
@@ -77,6 +87,7 @@ static const char *wrong_op(const struct press_model *model, const struct press_
     if (op->activation > PRESS_GELU_TANH && op->kind != PRESS_OP_POOL) return "an op has an unknown activation";
     switch (op->kind) {
     case PRESS_OP_EMBED: return wrong_embed(model, op);
+    case PRESS_OP_PATCHES: return wrong_patches(model, op);
     case PRESS_OP_LINEAR:
     case PRESS_OP_FLOAT_LINEAR: return wrong_linear(model, op);
     case PRESS_OP_NORM:
@@ -104,9 +115,12 @@ static const char *wrong_op(const struct press_model *model, const struct press_
     }
 }
 
+/* Whether an op makes rows out of what was asked. */
+static int begins(const struct press_op *op) { return op->kind == PRESS_OP_EMBED || op->kind == PRESS_OP_PATCHES; }
+
 /* Whether an op needs to know which token a row is. */
 static int about_tokens(const struct press_op *op) {
-    return op->kind == PRESS_OP_EMBED || op->kind == PRESS_OP_ATTEND || op->kind == PRESS_OP_ROTATE;
+    return begins(op) || op->kind == PRESS_OP_ATTEND || op->kind == PRESS_OP_ROTATE;
 }
 
 static uint32_t bit(uint32_t buffer) { return buffer < PRESS_BUFFERS ? 1u << buffer : 0; }
@@ -114,7 +128,8 @@ static uint32_t bit(uint32_t buffer) { return buffer < PRESS_BUFFERS ? 1u << buf
 /* The buffers that an op reads, a bit each. */
 static uint32_t reads(const struct press_op *op) {
     switch (op->kind) {
-    case PRESS_OP_EMBED: return 0;
+    case PRESS_OP_EMBED:
+    case PRESS_OP_PATCHES: return 0;
     case PRESS_OP_LINEAR:
     case PRESS_OP_FLOAT_LINEAR: return bit(op->source) | bit(op->residual);
     case PRESS_OP_ROTATE:
@@ -131,7 +146,7 @@ static const char *wrong_ops(struct press_model *model) {
         const struct press_op *op = model->ops + i;
         const char *wrong = wrong_op(model, op);
         if (wrong) return wrong;
-        if ((i == 0) != (op->kind == PRESS_OP_EMBED)) return "embedding must be the first op, and only that";
+        if ((i == 0) != begins(op)) return "embedding must be the first op, and only that";
         /* Memory is used again: an answer must have nothing of the one before. */
         if (reads(op) & ~written) return "an op reads what none before it wrote";
         if (op->kind == PRESS_OP_POOL) {
@@ -142,6 +157,7 @@ static const char *wrong_ops(struct press_model *model) {
             return "an op about tokens comes after pooling";
         }
         if (op->kind != PRESS_OP_POOL || pooled[op->target] == header->widths[op->target]) written |= bit(op->target);
+        if (op->kind == PRESS_OP_PATCHES) written |= bit(op->residual);
     }
     if (bit(model->ops[header->op_count - 1].target) & ~written) return "the answer is not written whole";
     return header->dimensions <= width(model, model->ops[header->op_count - 1].target) ? 0 : "the answer is wider than what the last op writes";
@@ -206,4 +222,8 @@ void press_close(struct press_model *model) {
 size_t press_dimensions(const struct press_model *model) { return model->header->dimensions; }
 size_t press_max_tokens(const struct press_model *model) { return model->header->max_tokens; }
 size_t press_per_token(const struct press_model *model) { return model->per_token; }
+size_t press_picture_bytes(const struct press_model *model) {
+    const struct press_op *op = model->ops;
+    return op->kind == PRESS_OP_PATCHES ? 3 * (size_t)op->window * op->window * (model->header->max_tokens - op->first_position) : 0;
+}
 size_t press_has_tokenizer(const struct press_model *model) { return model->header->tokenizer_size != 0; }

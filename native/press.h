@@ -47,6 +47,12 @@ void press_work(struct press_session *session);
 size_t press_run(struct press_session *session, const int32_t *ids, const uint8_t *types, const uint32_t *starts, uint32_t texts,
                  float *out, char *error);
 
+/* The same for pictures, of the size that the model takes: RGB, one byte each, one picture after the other. */
+size_t press_see(struct press_session *session, const uint8_t *pixels, uint32_t pictures, float *out, char *error);
+
+/* What a picture is, in bytes; 0 for a model that reads tokens. */
+size_t press_picture_bytes(const struct press_model *model);
+
 /* From now on copy what each linear op reads to inputs[op], one row after the other, unless that is null: how a model is
  * calibrated. Null ends it. */
 void press_observe(struct press_session *session, float **inputs);

@@ -124,7 +124,27 @@ struct stretch {
     uint32_t count, rows, block;
     const int32_t *ids;
     const uint8_t *types;
+    const uint8_t *pixels; /* of the first picture, for a model that looks at them */
 };
+
+/* What a patch shows, as floats, row of pixels by row of pixels; zeros for tokens that are no patch. */
+static void patches(struct press_session *s, const struct press_op *op, const struct stretch *stretch, uint32_t row, uint32_t rows,
+                    uint32_t thread) {
+    uint32_t tokens = s->model->header->max_tokens, edge = op->window, line = 3 * edge, width = s->model->header->widths[op->residual];
+    size_t picture = press_picture_bytes(s->model), stride = (size_t)line * op->positions;
+    const float *table = press_tensor(s->model, op, 0);
+    float *out = block_of(s, op->target, row, thread), *beside = block_of(s, op->residual, row, thread);
+    for (uint32_t r = row; r < row + rows; r++, out += op->outputs, beside += width) {
+        uint32_t token = r % tokens;
+        memcpy(beside, table + (size_t)token * width, width * sizeof *beside);
+        memset(out, 0, op->outputs * sizeof *out);
+        if (token < op->first_position) continue;
+        uint32_t patch = token - op->first_position;
+        const uint8_t *corner = stretch->pixels + r / tokens * picture + patch / op->positions * edge * stride + patch % op->positions * line;
+        for (uint32_t y = 0; y < edge; y++)
+            for (uint32_t x = 0; x < line; x++) out[y * line + x] = corner[y * stride + x];
+    }
+}
 
 static void embed(struct press_session *s, const struct press_op *op, const struct stretch *stretch, uint32_t row, uint32_t rows, float *out) {
     const void *words = press_tensor(s->model, op, 0);
@@ -201,6 +221,7 @@ static void run_block(void *context, uint32_t task, uint32_t thread) {
         const struct press_op *op = stretch->ops + i;
         float *out = block_of(s, op->target, row, thread);
         if (op->kind == PRESS_OP_EMBED) embed(s, op, stretch, row, rows, out);
+        else if (op->kind == PRESS_OP_PATCHES) patches(s, op, stretch, row, rows, thread);
         else if (op->kind == PRESS_OP_LINEAR || op->kind == PRESS_OP_FLOAT_LINEAR) linear(s, op, row, rows, thread);
         else if (op->kind == PRESS_OP_ROTATE) rotate(s, op, row, rows, out);
         else {
@@ -272,11 +293,12 @@ static uint32_t block_size(const struct press_session *s, uint32_t rows) {
 }
 
 /* Texts that fit the buffers together. */
-static void run_group(struct press_session *s, const int32_t *ids, const uint8_t *types, const uint32_t *starts, uint32_t texts, float *out) {
+static void run_group(struct press_session *s, const int32_t *ids, const uint8_t *types, const uint8_t *pixels, const uint32_t *starts,
+                      uint32_t texts, float *out) {
     const struct press_header *header = s->model->header;
     const struct press_op *end = s->model->ops + header->op_count;
     uint32_t tokens = starts[texts] - starts[0], rows = tokens;
-    place_tokens(s, ids, starts, texts);
+    if (ids) place_tokens(s, ids, starts, texts);
     for (const struct press_op *op = s->model->ops; op < end;) {
         if (op->kind == PRESS_OP_ATTEND) {
             struct heads heads = {s, op, starts};
@@ -289,7 +311,7 @@ static void run_group(struct press_session *s, const int32_t *ids, const uint8_t
             rows = texts;
             op++;
         } else {
-            struct stretch stretch = {s, op, 0, rows, block_size(s, rows), ids + starts[0], types ? types + starts[0] : 0};
+            struct stretch stretch = {s, op, 0, rows, block_size(s, rows), ids ? ids + starts[0] : 0, types ? types + starts[0] : 0, pixels};
             while (op < end && !is_barrier(op)) op++, stretch.count++;
             press_pool_run(s->pool, run_block, &stretch, (rows + stretch.block - 1) / stretch.block);
         }
@@ -316,7 +338,7 @@ static const char *wrong_texts(const struct press_model *model, const int32_t *i
 
 size_t press_run(struct press_session *s, const int32_t *ids, const uint8_t *types, const uint32_t *starts, uint32_t texts, float *out,
                  char *error) {
-    const char *wrong = wrong_texts(s->model, ids, types, starts, texts);
+    const char *wrong = press_picture_bytes(s->model) ? "the model looks at pictures" : wrong_texts(s->model, ids, types, starts, texts);
     if (wrong) {
         snprintf(error, PRESS_ERROR_SIZE, "%s", wrong);
         return 0;
@@ -325,9 +347,29 @@ size_t press_run(struct press_session *s, const int32_t *ids, const uint8_t *typ
         uint32_t count = 1;
         while (first + count < texts && starts[first + count + 1] - starts[first] <= s->capacity) count++;
         size_t tokens = starts[first + count] - starts[first];
-        run_group(s, ids, types, starts + first, count, out);
+        run_group(s, ids, types, 0, starts + first, count, out);
         out += (s->model->per_token ? tokens : count) * s->model->header->dimensions;
         s->observed_rows += tokens;
+        first += count;
+    }
+    return 1;
+}
+
+size_t press_see(struct press_session *s, const uint8_t *pixels, uint32_t pictures, float *out, char *error) {
+    size_t picture = press_picture_bytes(s->model);
+    uint32_t tokens = s->model->header->max_tokens, together = s->capacity / tokens;
+    uint32_t starts[TOKEN_BUDGET + 2];
+    if (!picture) {
+        snprintf(error, PRESS_ERROR_SIZE, "the model reads tokens, not pictures");
+        return 0;
+    }
+    if (together > TOKEN_BUDGET) together = TOKEN_BUDGET;
+    for (uint32_t first = 0; first < pictures;) {
+        uint32_t count = pictures - first < together ? pictures - first : together;
+        for (uint32_t i = 0; i <= count; i++) starts[i] = i * tokens;
+        run_group(s, 0, 0, pixels + first * picture, starts, count, out);
+        out += (size_t)(s->model->per_token ? count * tokens : count) * s->model->header->dimensions;
+        s->observed_rows += (size_t)count * tokens;
         first += count;
     }
     return 1;

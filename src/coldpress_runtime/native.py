@@ -4,7 +4,7 @@
 `_ctypes` is the same machinery for a tenth of that.
 """
 
-from _ctypes import CFuncPtr, _SimpleCData, byref, dlopen, dlsym
+from _ctypes import CFuncPtr, _SimpleCData, addressof, byref, dlopen, dlsym
 
 __all__ = [
     "LAZY",
@@ -16,6 +16,7 @@ __all__ = [
     "Int32",
     "Int64",
     "Pointer",
+    "addressof",
     "byref",
     "function",
     "open_library",

@@ -371,13 +371,22 @@ def test_remote_code_needs_a_commit() -> None:
 def test_a_tokenizer_of_another_model(tiny_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
     shutil.copytree(tiny_folder, folder)
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"pad_token_id": 7}))
-    assert "is not this model's: '[PAD]' is its number 0" in refused(folder, tmp_path)
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["one-too-many"] = 99_999
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-    assert "it has tokens up to number 99999, and the model knows 30522" in refused(folder, tmp_path)
+    assert "it has 100000 tokens, and the model's vocabulary 30522" in refused(folder, tmp_path)
+    words = tokenizer["model"]["vocab"]
+    tokenizer["model"]["vocab"] = {word: at for word, at in words.items() if at < 28_996}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    assert "it has 28996 tokens, and the model's vocabulary 30522" in refused(folder, tmp_path)
+
+
+def test_a_folder_without_a_tokenizer(tiny_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "dumb"
+    shutil.copytree(tiny_folder, folder)
+    for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+        (folder / name).unlink(missing_ok=True)
+    assert "has no tokenizer" in refused(folder, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,18 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
         "ConvNextImageProcessor",
         {"size": {"shortest_edge": 64}},
     ),
+    "clip": (
+        "CLIPConfig",
+        "CLIPModel",
+        {
+            "projection_dim": 48,
+            "vision_config": SMALL | {"image_size": 64, "patch_size": 16},
+            "text_config": SMALL
+            | {"vocab_size": 30522, "eos_token_id": 102, "bos_token_id": 101, "pad_token_id": 0},
+        },
+        "CLIPImageProcessor",
+        {"size": {"shortest_edge": 64}, "crop_size": {"height": 64, "width": 64}},
+    ),
     "dinov2": (
         "Dinov2Config",
         "Dinov2Model",
@@ -44,6 +57,19 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
         {"size": {"shortest_edge": 64}, "crop_size": {"height": 56, "width": 56}},
     ),
 }
+
+
+#: where a folder could be for more than one
+TASKS = {"clip": "image-embeddings"}
+
+
+def _words(folder: Path) -> None:
+    """MiniLM's tokenizer, under a class that says nothing of a family."""
+    from coldpress.intake.demo import demo_folder
+
+    names = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"}
+    file = str(demo_folder("demo:minilm") / "tokenizer.json")
+    transformers.PreTrainedTokenizerFast(tokenizer_file=file, model_max_length=77, **names).save_pretrained(folder)
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +81,8 @@ def pictured(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             made[kind] = tmp_path_factory.mktemp("pictured") / f"tiny-{kind}"
             config, model, settings, processor, sizes = MODELS[kind]
             torch.manual_seed(5)
+            if kind == "clip":
+                _words(made[kind])
             getattr(transformers, model)(getattr(transformers, config)(**settings)).eval().save_pretrained(
                 made[kind]
             )
@@ -127,6 +155,53 @@ def test_pictures_are_embedded(seeing: Seeing, pictured: Callable[[str], Path]) 
         wanted = original(**values).pooler_output[0].numpy()
     (found,) = ask(artifact, {"image": f"data:image/jpeg;base64,{encoded(jpeg())}"})["embeddings"]
     assert np.abs(np.array(found) - wanted).max() <= 1e-4
+
+
+@pytest.mark.parametrize("kind", ["vit", "dinov2", "clip"])
+def test_vision_transformers_go_to_press(kind: str, pictured: Callable[[str], Path], tmp_path: Path) -> None:
+    pressed = coldpress.build(pictured(kind), out=tmp_path / "out", quick=True, task=TASKS.get(kind))
+    (model,) = pressed.manifest["models"].values()
+    assert pressed.manifest["engine"] == "press"
+    assert model["drift"]["total"] <= 0.06
+    many = ask(pressed, {"image": [encoded(png(picture)) for picture in made_up(9, seed=4)]})
+    alone = ask(pressed, {"image": encoded(png(made_up(9, seed=4)[8]))})
+    if kind == "vit":
+        assert many[8] == alone
+    else:
+        assert many["embeddings"][8] == alone["embeddings"][0]
+
+
+@pytest.mark.slow
+def test_pictures_give_the_same_bits_everywhere(pictured: Callable[[str], Path], tmp_path: Path) -> None:
+    from coldpress.emulate.cpus import CPUS
+    from coldpress.progress import Silent
+    from coldpress.verify.recheck import recheck
+
+    missing = [program for _, program, _ in CPUS.values() if shutil.which(program) is None]
+    if missing or shutil.which("apt-get") is None:
+        pytest.skip(f"not installed: {', '.join(missing) or 'apt-get'}")
+    pressed = coldpress.build(pictured("vit"), out=tmp_path / "out", quick=True)
+    checks = recheck(pressed, ["native", "avx2", "arm64"], None, Silent())
+    assert all(check.passed for check in checks)
+    assert [check.identical for check in checks if "against native" in check.what] == [True, True]
+
+
+def test_both_towers_of_clip(pictured: Callable[[str], Path], tmp_path: Path) -> None:
+    """Texts and pictures land beside each other, as transformers puts them."""
+    folder = pictured("clip")
+    model = transformers.CLIPModel.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    words = "a photo of a cat"
+    with torch.inference_mode():
+        wanted = model.get_text_features(**tokenizer(words, return_tensors="pt"))
+    wanted = getattr(wanted, "pooler_output", wanted)[0].numpy()
+    for precision, limit in (("fp32", 1e-4), ("auto", 0.1)):
+        out = tmp_path / precision
+        wishes: dict[str, Any] = {"task": "embeddings", "precision": precision}
+        pressed = coldpress.build(folder, out=out, quick=True, package="none", **wishes)
+        assert pressed.manifest["engine"] == ("press" if precision == "auto" else "onnxruntime")
+        (found,) = ask(pressed, {"text": words})["embeddings"]
+        assert np.linalg.norm(np.array(found) - wanted) <= limit * np.linalg.norm(wanted)
 
 
 @pytest.mark.parametrize("source", [function_url, api_gateway_v1, load_balancer])

@@ -93,11 +93,15 @@ class TextEncoder(Folder):
     #: what each number of the answer stands for, and what makes a score of it: softmax, sigmoid, none
     labels: tuple[str, ...] = ()
     function: str = "none"
+    #: numbers of a last layer that lies among the model's own weights, beside pictures' vectors; 0 for none
+    projection: int = 0
     #: the encoder's half of a model that also has a decoder
     encoder_only: bool = False
 
     @property
     def dimensions(self) -> int:
+        if self.projection:
+            return self.projection
         return self.dense[-1].outputs if self.dense else self.hidden_size * max(1, len(self.pooling))
 
 

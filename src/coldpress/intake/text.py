@@ -22,13 +22,17 @@ ENCODERS = ("t5", "mt5", "umt5")
 def describe_text(common: dict[str, Any], config: dict[str, Any], options: Options) -> TextEncoder:
     """`common` is what any folder's description has."""
     folder, architecture, task = common["folder"], common["architecture"], common["task"]
+    clip = architecture in ("clip", "clip_text_model")
+    projection = _projection(config) if clip else 0
+    config = config | config.get("text_config", {}) if clip else config
     hidden = config.get("hidden_size") or config.get("dim") or config.get("d_model") or config.get("n_embd")
     if not isinstance(hidden, int):
         raise UnsupportedModel(
             f"{folder / 'config.json'} (model_type {architecture!r}) has no hidden_size: not a text encoder"
         )
     modules = _modules(folder) if task == "embeddings" else None
-    pooling, dense, normalize = modules if modules else (("mean",) if task == "embeddings" else (), (), False)
+    usual = ("lasttoken" if clip else "mean",) if task == "embeddings" else ()
+    pooling, dense, normalize = modules if modules else (usual, (), False)
     if options.pooling is not None:
         if task != "embeddings":
             raise UsageError(f"--pooling is for embeddings; the task of {common['origin']} is {task}")
@@ -49,8 +53,17 @@ def describe_text(common: dict[str, Any], config: dict[str, Any], options: Optio
         vocabulary=_whole(config.get("vocab_size"), VOCABULARIES.get(architecture, 0)),
         labels=labels,
         function=_function(config, task, len(labels)),
+        projection=projection if pooling == ("lasttoken",) else 0,
         encoder_only=architecture in ENCODERS,
     )
+
+
+def _projection(config: dict[str, Any]) -> int:
+    """How wide CLIP's vectors of texts are beside those of pictures; 0 for its text model alone."""
+    named = [str(name) for name in config.get("architectures") or []]
+    if not any(name.endswith(("WithProjection", "CLIPModel")) for name in named):
+        return 0
+    return _whole(config.get("projection_dim"), 512)
 
 
 def label_names(config: dict[str, Any]) -> tuple[str, ...]:

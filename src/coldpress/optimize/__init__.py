@@ -10,7 +10,7 @@ from typing import Any
 
 from coldpress.cache import cached
 from coldpress.errors import UnsupportedModel
-from coldpress.intake.source import Folder, Source
+from coldpress.intake.source import Folder, ImageModel, Source
 from coldpress.optimize.candidate import Candidate
 from coldpress.optimize.recipe import ENGINES, PRECISIONS, Recipe
 from coldpress.progress import Progress, Say
@@ -45,11 +45,12 @@ class Workshop:
 
     def recipes(self, engine: str, precision: str) -> Iterator[Recipe]:
         """What is worth trying, the best known first."""
-        text = isinstance(self.task, TextTask)
-        if engine == "press" or (engine == "auto" and precision in ("auto", "int8") and text):
-            from coldpress.optimize.press import RECIPE
+        looks = isinstance(self.task.source, ImageModel)
+        known = looks or isinstance(self.task, TextTask)
+        if engine == "press" or (engine == "auto" and precision in ("auto", "int8") and known):
+            from coldpress.optimize.press import RECIPE, VISION_RECIPE
 
-            yield RECIPE
+            yield VISION_RECIPE if looks else RECIPE
         if engine in ("auto", "onnxruntime"):
             from coldpress.optimize.proposals import graph_recipes
 
@@ -72,15 +73,10 @@ class Workshop:
     def make(self, recipe: Recipe, say: Say) -> Candidate:
         source = self.task.source
         if recipe.engine == "press":
-            from coldpress.optimize.press import press
-
-            task = self.task
-            if not isinstance(task, TextTask):
-                raise UnsupportedModel(f"the press engine runs text encoders; {source.origin} is a {source.kind}")
             folder = self._kept(
                 "candidate",
                 [identity(source), recipe.json()],
-                lambda folder: press(task, folder, say).write(folder),
+                lambda folder: self._pressed(say, folder).write(folder),
             )
         elif recipe.engine == "torch":
             from coldpress.optimize.torchscript import trace
@@ -102,6 +98,20 @@ class Workshop:
                 lambda folder: rewrite(self.task, recipe, graph, folder, say).write(folder),
             )
         return Candidate.read(folder)
+
+    def _pressed(self, say: Say, folder: Path) -> Candidate:
+        from coldpress.optimize.press import press, press_pictures
+
+        task: Any = self.task
+        if isinstance(task, TextTask):
+            return press(task, folder, say)
+        if isinstance(task.source, ImageModel):
+            return press_pictures(task, folder, say)
+        source = task.source
+        raise UnsupportedModel(
+            f"the press engine runs encoders of texts and pictures; {source.origin} is a {source.kind}, for "
+            f"{source.task}"
+        )
 
     def _kept(self, kind: str, key: Any, make: Callable[[Path], None]) -> Path:
         """A folder from the cache; for a model that lives in memory, whose code is unknown, made anew."""

@@ -45,6 +45,8 @@ def _pool(mode: str, hidden: Tensor) -> Tensor:
 
 
 def load_encoder(source: TextEncoder) -> Encoder:
+    if source.architecture in ("clip", "clip_text_model"):
+        return _load_clip(source)
     model = load_pretrained(
         source, "AutoModelForTextEncoding" if source.encoder_only else "AutoModel", ("pooler",)
     )
@@ -53,6 +55,15 @@ def load_encoder(source: TextEncoder) -> Encoder:
             f"{source.architecture} is a sequence-to-sequence model; what can be pressed is a text encoder"
         )
     return Encoder(model, source.pooling, _dense(source), source.normalize).eval()
+
+
+def _load_clip(source: TextEncoder) -> Encoder:
+    """The text tower, and the layer that brings its vectors beside those of pictures."""
+    if not source.projection:
+        model = load_pretrained(source, "CLIPTextModel")
+        return Encoder(model, source.pooling, nn.Sequential(), source.normalize).eval()
+    both = load_pretrained(source, "CLIPModel" if source.architecture == "clip" else "CLIPTextModelWithProjection")
+    return Encoder(both.text_model, source.pooling, nn.Sequential(both.text_projection), source.normalize).eval()
 
 
 ACTIVATIONS = {

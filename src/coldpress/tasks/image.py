@@ -54,6 +54,11 @@ class ImageTask:
         """The model behind pixel values: one vector per picture."""
         raise NotImplementedError
 
+    def lowered(self) -> tuple[Any, bool]:
+        """For press: transformers' own model, and whether its pooler is part of the answer."""
+        model: Any = self._model
+        return model.model, getattr(model, "pooled", False)
+
     @cached_property
     def _model(self) -> nn.Module:
         return self._load().eval()

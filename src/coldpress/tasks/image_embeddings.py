@@ -1,10 +1,12 @@
 """Picture → embedding."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
 
+from coldpress.intake.files import read_config
 from coldpress.tasks import Answer, Request
 from coldpress.tasks.image import ImageTask
 from coldpress.tasks.original import load_pretrained
@@ -30,14 +32,32 @@ class Tower(nn.Module):
         return vector
 
 
+class ClipPictures(nn.Module):
+    """The half of CLIP that looks, up to where its vectors stand beside those of texts."""
+
+    def __init__(self, both: Any) -> None:
+        super().__init__()
+        self.vision_model, self.visual_projection = both.vision_model, both.visual_projection
+        self.config = both.config
+
+    def forward(self, pixel_values: Tensor) -> Any:
+        pooled = self.vision_model(pixel_values=pixel_values).pooler_output
+        return SimpleNamespace(image_embeds=self.visual_projection(pooled))
+
+
 class ImageEmbeddings(ImageTask):
     def _load(self) -> nn.Module:
-        two_towers = self.source.architecture in ("clip", "siglip")
-        name = {"clip": "CLIPVisionModelWithProjection", "siglip": "SiglipVisionModel"}
-        model = load_pretrained(
-            self.source, name[self.source.architecture] if two_towers else "AutoModel", optional=("pooler",)
-        )
+        if self.source.architecture == "clip":
+            return Tower(ClipPictures(load_pretrained(self.source, "CLIPModel")), pooled=False)
+        name = "SiglipVisionModel" if self.source.architecture == "siglip" else self._class()
+        model = load_pretrained(self.source, name, optional=("pooler",))
         return Tower(model, pooled="pooler" not in model.made_up)
+
+    def _class(self) -> str:
+        """The model's own class: the usual one of its family may have other layers at its end."""
+        named = read_config(self.source.folder).get("architectures")
+        own = str(named[0]) if isinstance(named, list) and named else ""
+        return own if own.endswith("WithProjection") else "AutoModel"
 
     def question(self, request: Request) -> Request:
         return request

@@ -102,6 +102,13 @@ class Prepared:
         return None if token is None else (token, str(text))
 
 
+#: how much of a vocabulary a tokenizer uses at least
+MOST_FILLING = 0.97
+#: what a tokenizer is read from, one of these at least
+FILES = (
+    *("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model"),
+    "spm.model",
+)
 #: classes of transformers that use a folder's tokenizer.json as it is: no need to import them for it
 _PLAIN = ("Bert", "DistilBert", "Electra", "PreTrained")
 
@@ -121,19 +128,12 @@ def prepare_tokenizer(source: TextEncoder) -> Prepared:
 
 def _fits(backend: Any, source: TextEncoder) -> None:
     """A tokenizer of another model's gives numbers that mean something else here, or nothing at all."""
-    highest = max(backend.get_vocab(with_added_tokens=True).values(), default=0)
-    if source.vocabulary and highest >= source.vocabulary:
+    count = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=0)
+    # Models may know a few more than there are: their tables are filled up to round numbers.
+    if source.vocabulary and not MOST_FILLING * source.vocabulary <= count <= source.vocabulary:
         raise UnsupportedModel(
-            f"the tokenizer in {source.folder} is not this model's: it has tokens up to number {highest}, and the "
-            f"model knows {source.vocabulary}"
-        )
-    config = json.loads((source.folder / "config.json").read_text(encoding="utf-8"))
-    said = Prepared(backend).special("pad_token", source.folder)
-    wanted = config.get("pad_token_id")
-    if said is not None and isinstance(wanted, int) and said[0] != wanted:
-        raise UnsupportedModel(
-            f"the tokenizer in {source.folder} is not this model's: {said[1]!r} is its number {said[0]}, and the "
-            f"model's config.json says {wanted}"
+            f"the tokenizer in {source.folder} is not this model's: it has {count} tokens, and the model's "
+            f"vocabulary {source.vocabulary}"
         )
 
 
@@ -158,6 +158,11 @@ def load_tokenizer(source: TextEncoder) -> Any:
     """The tokenizer as transformers sees it, which is what the original model is used with."""
     from transformers import AutoTokenizer
 
+    if not any((source.folder / name).is_file() for name in FILES):  # it would make one up, with no words in it
+        raise UnsupportedModel(
+            f"{source.folder} has no tokenizer ({', '.join(FILES)}): save it there, "
+            "tokenizer.save_pretrained(folder)"
+        )
     try:
         tokenizer = AutoTokenizer.from_pretrained(source.folder, trust_remote_code=False, local_files_only=True)
     except (OSError, ValueError, KeyError, ImportError) as error:

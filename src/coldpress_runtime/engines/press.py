@@ -5,13 +5,16 @@ from posix import sched_setaffinity
 
 from coldpress_runtime.faults import EngineError, LoadError
 from coldpress_runtime.libraries import find_library
-from coldpress_runtime.native import Char, Float, Int32, byref, open_library, symbol
+from coldpress_runtime.native import Char, Float, Int32, addressof, byref, open_library, symbol
 from coldpress_runtime.settings import own_cpus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _ctypes import Array, CFuncPtr
+    from collections.abc import Sequence
     from typing import Any
+
+    from coldpress_runtime.engines import Input
 
 LIBRARY = "libpress.so"
 _ERROR_SIZE = 256
@@ -31,6 +34,8 @@ _FUNCTIONS = {
     "press_has_tokenizer": 1,
     "press_tokenize": 6,
     "press_run": 7,
+    "press_see": 5,
+    "press_picture_bytes": 1,
     "press_json": 3,
 }
 
@@ -125,6 +130,28 @@ class Session:
             raise EngineError(self._reason())
         return Output(floats, starts if self._per_token else range(len(batch) + 1), self._dimensions, self._json)
 
+    @property
+    def picture_bytes(self) -> int:
+        """What a picture has, for a model that looks at them."""
+        size: int = self._functions["press_picture_bytes"](self._model) or 0
+        return size
+
+    def see(self, pixels: bytes) -> bytearray:
+        """Floats for pictures, one after the other."""
+        if not self.picture_bytes or len(pixels) % self.picture_bytes:
+            raise EngineError(f"{len(pixels)} bytes are not pictures of {self.picture_bytes} bytes each")
+        count = len(pixels) // self.picture_bytes
+        floats = bytearray(4 * count * self._dimensions * (self._room if self._per_token else 1))
+        out = byref(Float.from_buffer(floats))
+        if not self._functions["press_see"](self.handle, pixels, count, out, self._error):
+            raise EngineError(self._reason())
+        return floats
+
+    def call(self, inputs: "Sequence[Input]") -> "list[Made]":
+        """Pictures as a tensor of bytes, as other engines take them."""
+        ((_, _, pixels),) = inputs
+        return [Made(self.see(pixels))]
+
     def close(self) -> None:
         """Give everything back; a sandbox never does."""
         self._functions["press_stop"](self.handle)
@@ -132,6 +159,17 @@ class Session:
 
     def _reason(self) -> str:
         return bytes(self._error).split(b"\0", 1)[0].decode(errors="replace")
+
+
+class Made:
+    """Floats in our own memory, with the address that other engines' tensors have."""
+
+    def __init__(self, floats: bytearray) -> None:
+        self._floats = Float.from_buffer(floats)
+        self.address: int = addressof(self._floats)
+
+    def close(self) -> None:
+        """Nothing to give back."""
 
 
 def _lend(work: "CFuncPtr", session: int, cpu: list[int]) -> None:

@@ -2,13 +2,15 @@
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coldpress.errors import UnsupportedModel
 from coldpress.intake.source import TextEncoder
 from coldpress.optimize.candidate import Candidate
 from coldpress.optimize.press.albert import lower_albert
 from coldpress.optimize.press.bert import lower_bert, lower_electra
-from coldpress.optimize.press.calibrate import Calibration
+from coldpress.optimize.press.calibrate import Calibration, Samples
+from coldpress.optimize.press.clip_text import lower_clip_text
 from coldpress.optimize.press.distilbert import lower_distilbert
 from coldpress.optimize.press.file import PressFile
 from coldpress.optimize.press.heads import attach_head
@@ -22,10 +24,15 @@ from coldpress.optimize.recipe import Recipe
 from coldpress.progress import Say
 from coldpress.tasks.text import TextTask
 
+if TYPE_CHECKING:  # which needs torch
+    from coldpress.tasks.image import ImageTask
+
 FAMILIES = {
     "albert": lower_albert,
     "bert": lower_bert,
     "camembert": lower_roberta,
+    "clip": lower_clip_text,
+    "clip_text_model": lower_clip_text,
     "distilbert": lower_distilbert,
     "electra": lower_electra,
     "modernbert": lower_modernbert,
@@ -36,9 +43,9 @@ FAMILIES = {
 BATCH_TOKENS = 1024
 
 
-RECIPE = Recipe(
-    "press", "int8", ("balanced-norms", "rounded-by-answers", "linear-int8:per-channel", "embedding-rows-int8")
-)
+LAYERS = ("balanced-norms", "rounded-by-answers", "linear-int8:per-channel")
+RECIPE = Recipe("press", "int8", (*LAYERS, "embedding-rows-int8"))
+VISION_RECIPE = Recipe("press", "int8", (*LAYERS, "patches-as-bytes"))
 
 
 def press(task: TextTask, work: Path, say: Say) -> Candidate:
@@ -46,11 +53,7 @@ def press(task: TextTask, work: Path, say: Say) -> Candidate:
     source, tokenizer = task.source, task.tokenizer
     say(f"lowering {source.architecture}")
     file = lower(source)
-    say(f"{source.architecture} to int8, a scale per channel")
-    with tempfile.TemporaryDirectory() as scratch:
-        calibration = Calibration(file, tokenizer.calibration(pairs=task.typed), Path(scratch))
-        quantize(file, calibration)
-        calibration.close()
+    _to_int8(file, tokenizer.calibration(pairs=task.typed), source.architecture, say)
     carried: str | None = None
     files = [work / "model.press", *task.extras(work)]
     try:
@@ -69,6 +72,35 @@ def press(task: TextTask, work: Path, say: Say) -> Candidate:
         batch_tokens=BATCH_TOKENS,
         settings={},
     )
+
+
+def press_pictures(task: "ImageTask", work: Path, say: Say) -> Candidate:
+    """The same for a model that looks at pictures."""
+    from coldpress.optimize.press.vision import lower_vision
+
+    say(f"lowering {task.source.architecture}")
+    model, pooled = task.lowered()
+    file = lower_vision(task.source, model, pooled)
+    pixels = b"".join(feed["pixels"].tobytes() for feed in task.calibration())
+    _to_int8(file, pixels, task.source.architecture, say)
+    file.write(work / "model.press")
+    say(f"{task.source.architecture} in int8, its patches read as bytes")
+    return Candidate(
+        recipe=VISION_RECIPE,
+        files=(work / "model.press",),
+        model="model.press",
+        tokenizer=None,
+        batch_tokens=0,
+        settings={},
+    )
+
+
+def _to_int8(file: PressFile, samples: Samples, architecture: str, say: Say) -> None:
+    say(f"{architecture} to int8, a scale per channel")
+    with tempfile.TemporaryDirectory() as scratch:
+        calibration = Calibration(file, samples, Path(scratch))
+        quantize(file, calibration)
+        calibration.close()
 
 
 def lower(source: TextEncoder) -> PressFile:

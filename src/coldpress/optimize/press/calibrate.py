@@ -14,20 +14,30 @@ from coldpress_runtime.native import open_library, symbol
 MOST_BYTES = 400_000_000
 
 
-class Calibration:
-    """A float model opened by the engine, in the folder `work`, and the tokens of sample texts."""
+#: token ids and types of texts, or pictures as pixels
+Texts = list[tuple[list[int], list[int]]]
+Samples = Texts | bytes
 
-    def __init__(self, file: PressFile, texts: list[tuple[list[int], list[int]]], work: Path) -> None:
+
+class Calibration:
+    """A float model opened by the engine, in the folder `work`, and the samples that it is run on."""
+
+    def __init__(self, file: PressFile, samples: Samples, work: Path) -> None:
         self._file = file
-        self._texts = [ids for ids, _ in texts]
-        self._types = [types for _, types in texts]
-        self._tokens = sum(map(len, self._texts))
+        self._samples = samples
         (work / LIBRARY).write_bytes(own_library("press", host_architecture()))
         file.write(work / "float.press")
         threads = os.cpu_count() or 1
         self._session = Engine((str(work),)).open(str(work), {"model": "float.press"}, threads)
+        self._tokens = self._count()
         library = open_library(str(work / LIBRARY))
         self._observe = symbol(library, "press_observe", 2)
+
+    def _count(self) -> int:
+        """Rows that a layer reads in all."""
+        if isinstance(self._samples, bytes):
+            return len(self._samples) // self._session.picture_bytes * self._file.max_tokens
+        return sum(len(ids) for ids, _ in self._samples)
 
     def inputs(self, layers: list[Op]) -> Iterator[tuple[Op, Floats]]:
         """Each of `layers` with the rows that it reads, as many layers at a time as memory allows."""
@@ -52,7 +62,10 @@ class Calibration:
         for at, array in rows.items():
             places[at] = array.ctypes.data
         self._observe(self._session.handle, places.ctypes.data)
-        self._session.run(self._texts, self._types)
+        if isinstance(self._samples, bytes):
+            self._session.see(self._samples)
+        else:
+            self._session.run([ids for ids, _ in self._samples], [types for _, types in self._samples])
         self._observe(self._session.handle, None)
 
     def close(self) -> None:

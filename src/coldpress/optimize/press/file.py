@@ -14,7 +14,7 @@ TENSORS = 8
 NO_BUFFER = 0xFFFFFFFF
 ALIGNMENT = 64
 
-EMBED, NORM, LINEAR, ATTEND, POOL, NORMALIZE, FLOAT_LINEAR, ROTATE, GATE = range(1, 10)
+EMBED, NORM, LINEAR, ATTEND, POOL, NORMALIZE, FLOAT_LINEAR, ROTATE, GATE, PATCHES = range(1, 11)
 ACTIVATIONS = {"linear": 0, "gelu": 1, "relu": 2, "tanh": 3, "silu": 4, "gelu_tanh": 5}
 POOLS = {"mean": 1, "cls": 2, "max": 3, "mean_sqrt_len_tokens": 4, "weightedmean": 5, "lasttoken": 6}
 
@@ -81,7 +81,7 @@ class PressFile:
         places: dict[int, list[int]] = {}
         once: dict[int, int] = {id(None): 0}  # families that share layers have their tensors here once
         for at, op in enumerate(self.ops):
-            if op.kind != EMBED:
+            if at:
                 for tensor in op.tensors:
                     if id(tensor) not in once:
                         once[id(tensor)] = _append(data, tensor)

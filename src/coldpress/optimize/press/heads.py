@@ -68,6 +68,10 @@ def _embeddings(source: TextEncoder, encoder: Encoder) -> None:
         layer = named_linear(Weights(dense.folder), "linear", source=answer, target=target, activation=activation)
         file.ops.append(layer)
         answer = target
+    if source.projection:
+        target = file.buffer(_padded(source.projection))
+        file.ops.append(named_linear(Weights(source.folder), "text_projection", source=answer, target=target))
+        answer = target
     if source.normalize:
         file.ops.append(Op(NORMALIZE, target=answer, outputs=file.widths[answer]))
     file.dimensions = source.dimensions

@@ -43,8 +43,10 @@ def quantize(file: PressFile, calibration: Calibration) -> None:
 
         list(pool.map(make, calibration.inputs(list(layers.values()))))
     file.ops = [made.get(id(op), op) for op in file.ops]
+    if file.ops[0].kind != EMBED:  # pixels are looked up in no table
+        return
     words, _, *others = file.ops[0].tensors
-    assert file.ops[0].kind == EMBED and words is not None
+    assert words is not None
     file.ops[0] = replace(file.ops[0], tensors=[*_by_row(words.astype(np.float32)), *others])
 
 

@@ -11,6 +11,7 @@ from coldpress.optimize.press.file import Floats
 
 # Heads save the encoder below a name of its own.
 _PREFIXES = ("", "bert.", "distilbert.", "roberta.", "electra.", "albert.", "mpnet.", "model.")
+_PICTURE_PREFIXES = ("vit.", "deit.", "dinov2.", "vision_model.")
 _OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 
 
@@ -26,6 +27,19 @@ class Weights:
             except (SafetensorError, OSError) as error:
                 raise UnsupportedModel(f"safetensors cannot open {path}: {error}") from None
 
+    @classmethod
+    def of(cls, tensors: dict[str, Any]) -> "Weights":
+        """Those of a model that is open already."""
+        made = cls.__new__(cls)
+        made._tensors = tensors
+        return made
+
+    def below(self, prefix: str) -> dict[str, Any]:
+        """What stands below a name, by the rest of its name."""
+        return {
+            name.removeprefix(prefix): value for name, value in self._tensors.items() if name.startswith(prefix)
+        }
+
     def __getitem__(self, name: str) -> Floats:
         found = self.optional(name)
         if found is None:
@@ -37,7 +51,7 @@ class Weights:
         for new, old in _OLD_NAMES.items():
             if name.endswith(new):
                 names.append(name.removesuffix(new) + old)
-        for prefix in _PREFIXES:
+        for prefix in (*_PREFIXES, *_PICTURE_PREFIXES):
             for candidate in names:
                 if f"{prefix}{candidate}" in self._tensors:
                     values: Floats = self._tensors[f"{prefix}{candidate}"].astype(np.float32)
