@@ -62,6 +62,8 @@ $(VENV)/ready: pyproject.toml constraints.txt $(wildcard native/* native/picture
 
 $(VENV)/ready-dev: $(VENV)/ready dev-requirements.txt | system
 	$(PIP) install -q -c constraints.txt -r dev-requirements.txt
+	# Trained weights that tests read; the packages around them are never imported, and want another torch.
+	$(PIP) install -q --no-deps facenet-pytorch==2.6.0 resemblyzer==0.1.4 silero-vad==6.2.3
 	# Again, for every architecture and with pictures, now that the compilers and headers are here.
 	$(BIN)/python native/build.py src/coldpress/package/press
 	touch $@

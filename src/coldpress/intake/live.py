@@ -63,7 +63,7 @@ def describe_module(model: Any, options: Options, inputs: Any, origin: str, kind
         files={},
         module=module,
         example=example,
-        dynamic=_dynamic(example, options.dynamic),
+        dynamic=dynamic_axes(example, options.dynamic),
     )
 
 
@@ -109,7 +109,7 @@ def _signature(model: Any) -> inspect.Signature:
         return inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
 
-def _dynamic(example: dict[str, Any], asked: dict[str, tuple[int, ...]] | None) -> dict[str, tuple[int, ...]]:
+def dynamic_axes(example: dict[str, Any], asked: dict[str, tuple[int, ...]] | None) -> dict[str, tuple[int, ...]]:
     """Axes that vary: those asked for, else the first of every input, if it is the same for all of them."""
     if asked is not None:
         for name, axes in asked.items():

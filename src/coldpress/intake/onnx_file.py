@@ -6,6 +6,7 @@ from typing import Any
 
 from coldpress.errors import IntakeError, UnsupportedModel
 from coldpress.intake.folder import function_name
+from coldpress.intake.live import dynamic_axes
 from coldpress.intake.source import LiveModule, Options
 
 #: for axes that may have any size, where nobody gave an example
@@ -47,7 +48,7 @@ def describe_onnx(path: Path, options: Options) -> LiveModule:
         files={},
         module=module,
         example=example,
-        dynamic=options.dynamic or dynamic,
+        dynamic=dynamic if options.dynamic is None else dynamic_axes(example, options.dynamic),
         graph=path,
     )
 

@@ -52,7 +52,7 @@ def state_dict(path: Path) -> dict[str, Any]:
     import torch
 
     content = load_tensors(path)
-    for key in ("state_dict", "model_state_dict", "model"):
+    for key in ("state_dict", "model_state_dict", "model_state", "model"):
         inner = content.get(key) if isinstance(content, dict) else None
         if isinstance(inner, dict):
             content = inner

@@ -24,13 +24,14 @@ SHARES = ((0.01, 0.01), (0.5, 0.1), (1.0, 0.1), (1.0, 0.3))
 def graph_recipes(exported: Path, precision: str) -> Iterator[Recipe]:
     """The best known first; of fp16 only if it is asked for: it is smaller than fp32, never faster."""
     kinds = {node.op_type for node in onnx.load(exported, load_external_data=False).graph.node}
-    shared, fused = ("drop-zeros", "fuse-attention"), ("fuse", "split-bias", "skip-norm")
+    # Gemm wants two axes; what attention writes when it is one node has three. So it is unfolded before.
+    shared, fused = ("drop-zeros", "unfold-gemm", "fuse-attention"), ("fuse", "split-bias", "skip-norm")
     # A convolution wants its tensors in the CPU's own layout, which only the session can know.
     layout = ("layout",) if "Conv" in kinds else ()
     if precision in ("auto", "int8") and kinds & {"MatMul", "Gemm", "Conv", "LSTM"}:
         recurrent = ("fuse:basic", "int8-lstm") if "LSTM" in kinds else ()
         convolutions = ("int8-conv",) if "Conv" in kinds else ()
-        linear = ("unfold-gemm", f"smooth:{SMOOTHING}", "int8-matmul", "int8-embeddings")
+        linear = (f"smooth:{SMOOTHING}", "int8-matmul", "int8-embeddings")
         quantized = (*linear, *recurrent, *convolutions)
         yield Recipe("onnxruntime", "int8", (*shared, *quantized, *fused, "fast-gelu", *layout))
     if precision in ("auto", "fp32"):
