@@ -59,7 +59,7 @@ def _burst(time: NDArray[np.float64], rate: int, generator: np.random.Generator)
     shape: NDArray[np.float64] = np.exp(-(((time - middle) / width) ** 2))
     noise = generator.standard_normal(len(time))
     # Dull or bright: each sample as it is, or blended with those before it.
-    dull = np.convolve(noise, np.ones(generator.integers(1, 12)), "same")
+    dull = np.convolve(noise, np.ones(generator.integers(1, 12)))[: len(time)]
     return shape * dull
 
 

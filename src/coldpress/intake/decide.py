@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from coldpress.errors import UnsupportedModel, UsageError
+from coldpress.intake.files import optional_json
 
 #: tasks that a person may ask for by name
 TASKS = (
@@ -15,6 +16,7 @@ TASKS = (
     "fill-mask",
     "image-classification",
     "image-embeddings",
+    "audio-classification",
 )
 
 #: how the class of a model ends → its task
@@ -25,10 +27,24 @@ HEADS = {
     "ForMaskedLM": "fill-mask",
     "ForImageClassification": "image-classification",
     "ForImageClassificationWithTeacher": "image-classification",
+    "ForAudioClassification": "audio-classification",
     "ForPreTraining": "embeddings",
 }
 #: what says how pictures are made ready
 IMAGE_FILES = ("preprocessor_config.json", "processor_config.json")
+#: families that listen, and whose classifiers are named like those of texts
+LISTENERS = (
+    "data2vec-audio",
+    "hubert",
+    "sew",
+    "sew-d",
+    "unispeech",
+    "unispeech-sat",
+    "wav2vec2",
+    "wav2vec2-bert",
+    "wav2vec2-conformer",
+    "wavlm",
+)
 #: how the class of a model ends that makes text one token after the other
 GENERATES = (
     "ForCausalLM",
@@ -57,8 +73,15 @@ def decide(folder: Path, origin: str, config: dict[str, Any], asked: str | None)
                 "--task embeddings"
             )
         for ending, task in HEADS.items():
+            if name.endswith(ending) and task == "text-classification":
+                return "audio-classification" if _listens(folder, config) else _reranker(origin, config)
             if name.endswith(ending):
-                return _reranker(origin, config) if task == "text-classification" else task
+                return task
+    if _listens(folder, config):
+        raise UnsupportedModel(
+            f"{origin} listens ({', '.join(classes) or 'no class named'}); served are those of such models that "
+            "classify: --task audio-classification if this one does, else press it with --task tensors"
+        )
     return "image-embeddings" if _looks(folder, config) else "embeddings"
 
 
@@ -66,6 +89,12 @@ def _looks(folder: Path, config: dict[str, Any]) -> bool:
     """Whether a model without a head looks at pictures: it has a processor for them and no words of its own."""
     reads = "vocab_size" in config or (folder / "tokenizer.json").is_file()
     return not reads and any((folder / name).is_file() for name in IMAGE_FILES)
+
+
+def _listens(folder: Path, config: dict[str, Any]) -> bool:
+    """By its family, or because what makes its inputs ready asks for a sampling rate."""
+    ready = optional_json(folder / IMAGE_FILES[0])
+    return config.get("model_type") in LISTENERS or "sampling_rate" in ready
 
 
 def _reranker(origin: str, config: dict[str, Any]) -> str:
