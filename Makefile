@@ -51,7 +51,7 @@ clean:
 	rm -rf $(VENV) .cache out
 
 # Everything that pressing and serving need, at the pinned versions; the press library is compiled on the way.
-$(VENV)/ready: pyproject.toml constraints.txt $(wildcard native/* native/pictures/*) | $(VENV)/bin/python
+$(VENV)/ready: pyproject.toml constraints.txt $(wildcard native/* native/pictures/* native/sounds/*) | $(VENV)/bin/python
 	@command -v gcc >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy gcc libc6-dev; \
 	  else echo "gcc is not here, and the press engine is written in C: apt-get install gcc libc6-dev"; exit 1; fi; }

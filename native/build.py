@@ -1,4 +1,4 @@
-"""Build the press library, and the one for pictures, with gcc: `python native/build.py OUT_FOLDER`.
+"""Build the press library, and those for pictures and sounds, with gcc: `python native/build.py OUT_FOLDER`.
 
 Flags are part of the engine's promise: without -ffp-contract=off a compiler may fuse a multiply and an
 add on one CPU and not on another, and the bits would differ.
@@ -78,6 +78,7 @@ def build(
 
 
 PICTURES = ("picture", "jpeg", "png", "fit")
+SOUNDS = ("decode", "resample")
 #: a cross compiler does not look where the host's headers are, and these are the same for all
 _HEADERS = ("-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu")
 
@@ -91,18 +92,21 @@ def build_pictures(arch: str, target: Path) -> bool:
         check = [cc, *_HEADERS, "-fsyntax-only", "-xc", "-"]
         if subprocess.run(check, input=source, text=True, capture_output=True, check=False).returncode:
             return False
-    folder = HERE / "pictures"
-    command = [
-        cc,
-        *FLAGS,
-        *_HEADERS,
-        "-shared",
-        f"-Wl,--version-script={folder / 'exports.map'}",
-        "-o",
-        str(target),
-    ]
-    subprocess.run([*command, *(str(folder / f"{name}.c") for name in PICTURES), "-lm"], check=True)
+    _shared(cc, "pictures", PICTURES, target, _HEADERS)
     return True
+
+
+def build_sounds(arch: str, target: Path) -> None:
+    """Compile the library that reads samples and changes their rate. It calls nobody else's."""
+    cc = compiler(arch)
+    assert cc is not None
+    _shared(cc, "sounds", SOUNDS, target)
+
+
+def _shared(cc: str, name: str, sources: tuple[str, ...], target: Path, extra: tuple[str, ...] = ()) -> None:
+    folder = HERE / name
+    command = [cc, *FLAGS, *extra, "-shared", f"-Wl,--version-script={folder / 'exports.map'}", "-o", str(target)]
+    subprocess.run([*command, *(str(folder / f"{source}.c") for source in sources), "-lm"], check=True)
 
 
 def main(folder: Path) -> None:
@@ -112,6 +116,7 @@ def main(folder: Path) -> None:
             sys.stderr.write(f"press for {arch} is left out: {COMPILERS[arch]} is not installed\n")
             continue
         build(arch, folder / f"libpress-{arch}.so")
+        build_sounds(arch, folder / f"libsounds-{arch}.so")
         if not build_pictures(arch, folder / f"libpictures-{arch}.so"):
             sys.stderr.write(f"pictures for {arch} is left out: libjpeg-dev or libpng-dev is not installed\n")
 

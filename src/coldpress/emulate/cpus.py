@@ -53,7 +53,7 @@ def twin(function: Path, engine: str, arch: str) -> Iterator[Path]:
     with TemporaryDirectory(prefix="coldpress-twin-") as folder:
         copy = Path(folder) / "function"
         shutil.copytree(function, copy)
-        beside = {"tokenizers": "tokenizers.abi3.so", "pictures": "libpictures.so"}
+        beside = {"tokenizers": "tokenizers.abi3.so", "pictures": "libpictures.so", "sounds": "libsounds.so"}
         needed = tuple(name for name, file in beside.items() if (copy / "lib" / file).exists())
         shutil.rmtree(copy / "lib")
         place_libraries(engine, needed, copy / "lib", arch)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from coldpress.errors import UnsupportedModel, UsageError
+from coldpress.intake.files import optional_json
 
 #: tasks that a person may ask for by name
 TASKS = (
@@ -15,6 +16,7 @@ TASKS = (
     "fill-mask",
     "image-classification",
     "image-embeddings",
+    "audio-classification",
     "tensors",
 )
 
@@ -26,15 +28,16 @@ HEADS = {
     "ForMaskedLM": "fill-mask",
     "ForImageClassification": "image-classification",
     "ForImageClassificationWithTeacher": "image-classification",
+    "ForAudioClassification": "audio-classification",
     "ForPreTraining": "embeddings",
 }
-#: families that listen
-SOUNDS = (
-    *("wav2vec2", "wav2vec2-bert", "wav2vec2-conformer", "hubert", "wavlm", "unispeech", "unispeech-sat", "sew"),
-    *("sew-d", "data2vec-audio", "audio-spectrogram-transformer", "whisper", "clap", "encodec", "seamless_m4t"),
-)
 #: what says how pictures are made ready
 IMAGE_FILES = ("preprocessor_config.json", "processor_config.json")
+#: families that listen; the classifiers of some are named like those of texts
+LISTENERS = (
+    *("wav2vec2", "wav2vec2-bert", "wav2vec2-conformer", "hubert", "wavlm", "unispeech", "unispeech-sat", "sew"),
+    *("sew-d", "data2vec-audio", "audio-spectrogram-transformer", "whisper"),
+)
 #: how the class of a model ends that makes text one token after the other
 GENERATES = (
     "ForCausalLM",
@@ -63,12 +66,12 @@ def decide(folder: Path, origin: str, config: dict[str, Any], asked: str | None)
                 f"{_instead(name)}, or code of your own around it (coldpress init)"
             )
         for ending, task in HEADS.items():
+            if name.endswith(ending) and task == "text-classification":
+                return "audio-classification" if _listens(folder, config) else _reranker(origin, config)
             if name.endswith(ending):
-                return _reranker(origin, config) if task == "text-classification" else task
-    if any("For" in name for name in classes):
-        return "tensors"  # a head that no task knows: segments, boxes, depth
-    if str(config.get("model_type")) in SOUNDS:
-        return "tensors"
+                return task
+    if any("For" in name for name in classes) or _listens(folder, config):
+        return "tensors"  # a head that no task knows: segments, boxes, depth; or what is heard, as vectors
     return "image-embeddings" if _looks(folder, config) else "embeddings"
 
 
@@ -82,6 +85,12 @@ def _instead(name: str) -> str:
     if any(word in name for word in ("CTC", "Whisper", "Speech")):
         return "its encoder as named tensors (--task tensors)"
     return "its encoder, or a decoder's vectors, as embeddings (--task embeddings)"
+
+
+def _listens(folder: Path, config: dict[str, Any]) -> bool:
+    """By its family, or because what makes its inputs ready asks for a sampling rate."""
+    ready = optional_json(folder / IMAGE_FILES[0])
+    return config.get("model_type") in LISTENERS or "sampling_rate" in ready
 
 
 def _reranker(origin: str, config: dict[str, Any]) -> str:

@@ -41,6 +41,10 @@ def describe_folder(folder: Path, origin: str, options: Options) -> Folder | Liv
         from coldpress.intake.image import describe_image
 
         return describe_image(common, config, options)
+    if common["task"].startswith("audio-"):
+        from coldpress.intake.audio import describe_audio
+
+        return describe_audio(common, config, options)
     from coldpress.intake.text import describe_text
 
     return describe_text(common, config, options)

@@ -124,6 +124,18 @@ class ImageModel(Folder):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AudioModel(Folder):
+    """A model that listens to sounds, and what its feature extractor does to them."""
+
+    #: samples in a second
+    rate: int
+    #: what the model hears: the samples, or a spectrogram in the manner of Kaldi or of Whisper
+    features: str
+    labels: tuple[str, ...]
+    function: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class LiveModule(Source):
     """Any `nn.Module`: named tensors in, named tensors out."""
 

@@ -35,6 +35,8 @@ def place_libraries(engine: str, beside: tuple[str, ...], folder: Path, arch: st
         for name, part in (("libjpeg.so", "pillow.libs/libjpeg-"), ("libpng.so", "pillow.libs/libpng16-")):
             data, versions["pillow"] = _from_wheel("pillow", part, arch)
             (folder / name).write_bytes(strip(data))
+    if "sounds" in beside:
+        (folder / "libsounds.so").write_bytes(strip(own_library("sounds", arch)))
     if "tokenizers" in beside:
         data, versions["tokenizers"] = _from_wheel("tokenizers", "tokenizers.abi3.so", arch)
         (folder / "tokenizers.abi3.so").write_bytes(strip(data))
@@ -45,6 +47,7 @@ def place_libraries(engine: str, beside: tuple[str, ...], folder: Path, arch: st
 _NEEDS = {
     "press": "gcc and install it again, or use --engine onnxruntime",
     "pictures": "gcc, libjpeg-dev and libpng-dev, and install it again, or use --task tensors",
+    "sounds": "gcc and install it again, or use --task tensors",
 }
 
 

@@ -36,9 +36,13 @@ def one_or_many(spec: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def pictures(spec: "dict[str, Any]") -> "dict[str, Any]":
-    """A picture, or a list of pictures, as base64."""
+    return encoded(spec["limits"]["images"])
+
+
+def encoded(most: int) -> "dict[str, Any]":
+    """A file, or a list of files, as base64."""
     one = {"type": "string", "contentEncoding": "base64"}
-    return {"oneOf": [one, listed(one) | {"minItems": 1, "maxItems": spec["limits"]["images"]}]}
+    return {"oneOf": [one, listed(one) | {"minItems": 1, "maxItems": most}]}
 
 
 def listed(items: "dict[str, Any]") -> "dict[str, Any]":

@@ -1,16 +1,13 @@
 """Picture → labels with scores, as transformers' image-classification gives them."""
 
-from coldpress_runtime.jsontext import dumps
 from coldpress_runtime.tasks.images import EXAMPLE, Images
-from coldpress_runtime.tasks.scores import FUNCTIONS, apply, choice, count, number, ranked
-from coldpress_runtime.tasks.texts import fields, flag
+from coldpress_runtime.tasks.scores import Wanted
+from coldpress_runtime.tasks.texts import fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from coldpress_runtime.model import Model
     from coldpress_runtime.tasks import Route
-
-SHOWN = 5
 
 
 class ImageClassification:
@@ -25,11 +22,5 @@ class ImageClassification:
 
     def plain(self, request: object, room: int) -> str:
         body = fields(request, EXAMPLE)
-        top = count(body, "top_k", SHOWN)
-        function = choice(body, "function_to_apply", self._function, FUNCTIONS)
-        whole = flag(body, "logits", False)
-        logits = self._images.numbers(body)
-        if whole:
-            return dumps({"logits": [[number(one) for one in row] for row in logits]})
-        answers = [ranked(self._labels, apply(function, row))[:top] for row in logits]
-        return dumps(answers if isinstance(body.get("image"), list) else answers[0])
+        wanted = Wanted(body, self._function)
+        return wanted.answer(self._labels, self._images.numbers(body), isinstance(body.get("image"), list))

@@ -3,13 +3,30 @@
 from math import exp
 
 from coldpress_runtime.faults import BadRequest
-from coldpress_runtime.tasks.texts import shown
+from coldpress_runtime.jsontext import dumps
+from coldpress_runtime.tasks.texts import flag, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FUNCTIONS = ("softmax", "sigmoid", "none")
+SHOWN = 5
+
+
+class Wanted:
+    """What a request wants to hear of a picture or a sound: how many labels, scored how, or the logits."""
+
+    def __init__(self, body: "Mapping[str, object]", function: str) -> None:
+        self._top = count(body, "top_k", SHOWN)
+        self._function = choice(body, "function_to_apply", function, FUNCTIONS)
+        self._whole = flag(body, "logits", False)
+
+    def answer(self, labels: list[str], logits: list[list[float]], many: bool) -> str:
+        if self._whole:
+            return dumps({"logits": [[number(one) for one in row] for row in logits]})
+        answers = [ranked(labels, apply(self._function, row))[: self._top] for row in logits]
+        return dumps(answers if many else answers[0])
 
 
 def softmax(logits: list[float]) -> list[float]:
