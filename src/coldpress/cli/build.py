@@ -11,7 +11,7 @@ PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("model")
+@click.argument("model", required=False)
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write the artifact to.")
 @click.option("--name", help="Name of the function. Default: the model's own.")
 @click.option("--task", metavar="TASK", help="What the model is for. Default: as its files say.")
@@ -42,7 +42,7 @@ PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--package", type=click.Choice(["zip", "none"]), default="zip", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest instead of the artifact's path.")
 def build(
-    model: str,
+    model: str | None,
     out: Path,
     name: str | None,
     task: str | None,
@@ -61,7 +61,8 @@ def build(
 ) -> None:
     """Press MODEL into an artifact: exported, quantized, verified, packed.
 
-    MODEL is a folder (Hugging Face or sentence-transformers), a hub id, or demo:minilm.
+    MODEL is a folder (Hugging Face or sentence-transformers), a hub id, or demo:minilm; or a project, a folder
+    with a coldpress.toml, as the one here if none is named.
 
     \b
     Examples:
@@ -69,13 +70,18 @@ def build(
       coldpress build BAAI/bge-small-en-v1.5 --out bge --precision fp16
       coldpress build ./my-model --out mine --pooling cls --max-tokens 128
       coldpress build ./my-model --out again --recipe mine/coldpress.json
+      coldpress init demo:minilm && coldpress build --out mine
     """
     import coldpress
-    from coldpress.cli.show import artifact_table, candidates_table, stderr
+    from coldpress.cli.show import artifact_table, candidates_table, requirements_table, stderr
+    from coldpress.custom.project import FILE
+    from coldpress.errors import UsageError
     from coldpress.progress import Shown
 
+    if model is None and not Path(FILE).is_file():
+        raise UsageError(f"give a MODEL, or build where a {FILE} is: `coldpress init` writes one")
     artifact = coldpress.build(
-        model,
+        model or FILE,
         out=out,
         name=name,
         task=task,
@@ -93,7 +99,10 @@ def build(
         progress=Shown(stderr()),
     )
     _result(artifact, as_json)
-    stderr().print(candidates_table(artifact))
+    if artifact.manifest["models"]:
+        stderr().print(candidates_table(artifact))
+    if artifact.manifest.get("custom", {}).get("requirements"):
+        stderr().print(requirements_table(artifact))
     stderr().print(artifact_table(artifact))
     stderr().print(f"next: coldpress invoke {out} --data '{_example(artifact)}'", highlight=False, markup=False)
 
@@ -104,6 +113,9 @@ def _result(artifact: Artifact, as_json: bool) -> None:
 
 def _example(artifact: Artifact) -> str:
     """A request of the function's own kind, short enough to type."""
+    custom = artifact.manifest.get("custom")
+    if custom is not None:
+        return json.dumps(min((one["request"] for one in custom["samples"]), key=str, default={}))
     (model,) = artifact.manifest["models"].values()
     samples = [one["request"] for one in model["samples"]] or [{"text": "hi"}]
     if model["task"] == "embeddings":

@@ -37,8 +37,8 @@ def invoke(artifact: Path, data: str | None, event_file: Path | None, memory: in
     if (data is None) == (event_file is None):
         raise UsageError('give the event either as --data \'{"text": "hi"}\' or as --event FILE')
     event = data.encode() if data is not None else _read(event_file)
-    root = Artifact.open(artifact).function_folder
-    with Sandbox(root, memory_mb=memory, timeout=timeout) as sandbox:
+    opened = Artifact.open(artifact)
+    with Sandbox(opened.function_folder, memory_mb=memory, timeout=timeout, python=opened.python) as sandbox:
         answer = sandbox.invoke(event)
         log = sandbox.log()
     sys.stdout.buffer.write(answer.body + b"\n")

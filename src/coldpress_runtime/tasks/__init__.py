@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: what task.json calls a task → its class, in the file of that name
 CLASSES = {
+    "custom": "Custom",
     "embeddings": "Embeddings",
     "fill-mask": "FillMask",
     "image-classification": "ImageClassification",
