@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import IO, TypeVar
 
 from coldpress.emulate.runtime_api import InitFailed, Outcome, Ready, RuntimeApi
+from coldpress.emulate.streams import Piece, Streamed
 from coldpress.errors import FunctionError, MissingPart
 from coldpress.package.bytecode import interpreters
 
@@ -37,6 +38,8 @@ class Invoked:
     #: only of the first invocation: process start until the function asked for work
     init_ms: float | None
     peak_mb: float
+    #: of an answer that came piece by piece: the pieces, what stood before them, and the error that ended them
+    streamed: Streamed | None = None
 
 
 class Sandbox:
@@ -112,8 +115,12 @@ class Sandbox:
         if self._init_ms is None:
             self._init_ms = (self._wait(self._init_timeout, "init", Ready).at - self.started) * 1000
 
-    def invoke(self, event: bytes) -> Invoked:
-        """Hand over one event and wait for its answer; an error that the function reports is an answer too."""
+    def invoke(self, event: bytes, heard: Callable[[Piece], None] | None = None) -> Invoked:
+        """Hand over one event and wait for its answer; an error that the function reports is an answer too.
+
+        Pieces of a stream are told to `heard` as they come.
+        """
+        self._api.heard = heard
         first = not self._answered
         self._answered = True
         self.ready()
@@ -126,6 +133,7 @@ class Sandbox:
             done=outcome.done,
             init_ms=self._init_ms if first else None,
             peak_mb=self.memory_mb("VmHWM"),
+            streamed=outcome.streamed,
         )
 
     def _wait(self, seconds: float, what: str, kind: type[_Told]) -> _Told:
