@@ -106,13 +106,14 @@ def _first_run(tree: FunctionTree, python: str, requests: list[Request]) -> list
     with Sandbox(tree.root, python=python) as sandbox:
         try:
             sandbox.ready()
-            return [sample(request, _answer(sandbox, request)) for request in requests]
+            return [sample(request, ask(sandbox, request)) for request in requests]
         except FunctionError as error:
             log = sandbox.log().strip()[-3000:]
             raise FunctionError(f"{error}\nIts log:\n{log}" if log not in str(error) else str(error)) from None
 
 
-def _answer(sandbox: Sandbox, request: Request) -> bytes:
+def ask(sandbox: Sandbox, request: Request) -> bytes:
+    """The answer to a request that must be answered."""
     answer = sandbox.invoke(json.dumps(request).encode())
     parsed = json.loads(answer.body)
     if not answer.ok or (isinstance(parsed, dict) and isinstance(parsed.get("error"), dict)):
