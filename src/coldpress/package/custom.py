@@ -70,7 +70,8 @@ def _compile(custom: Custom, folder: Path) -> None:
     try:
         compile_folder(folder, "code", interpreter_for(custom.python))
     except subprocess.CalledProcessError as error:
-        said = error.stderr.strip().replace("/var/task/code/", "")[-500:]
+        said = error.stderr.rpartition("PyCompileError:")[2].replace("/var/task/code/", "")
+        said = " ".join(said.split())[-500:]
         raise UsageError(f"the code does not compile with Python {custom.python}: {said}") from None
 
 
