@@ -47,7 +47,8 @@ def invoke(
     with Sandbox(root, memory_mb=memory, timeout=timeout, python=opened.python, env=env) as sandbox:
         answer = sandbox.invoke(event, lambda piece: _print(piece.data))
         log = sandbox.log()
-    _print(b"\n" if answer.streamed else answer.body + b"\n")
+    unsaid = b"" if answer.streamed else answer.body
+    _print(unsaid if answer.body.endswith(b"\n") else unsaid + b"\n")
     click.echo(log, err=True, nl=False)
     click.echo(
         f"duration {answer.duration_ms:.1f} ms, init {answer.init_ms:.1f} ms, peak memory {answer.peak_mb:.1f} MB",

@@ -11,7 +11,7 @@ from coldpress.artifact import folder_bytes
 from coldpress.build import Order, Pressed, pack, pressed
 from coldpress.custom.project import Project
 from coldpress.emulate.sandbox import Sandbox
-from coldpress.errors import FunctionError, TooLarge
+from coldpress.errors import FunctionError, TooLarge, UsageError
 from coldpress.intake.folder import function_name
 from coldpress.manifest import sample, write_manifest
 from coldpress.package.bytecode import VERSIONS, interpreters
@@ -25,6 +25,11 @@ from coldpress.tasks import Request
 def build_project(
     project: Project, model: Any, order: Order, name: str | None, arch: str, staging: Path, package: str
 ) -> None:
+    if model is None and (order.samples or order.wishes.recipe):
+        raise UsageError(
+            "--samples and --recipe are for a model, and this project presses none: add a [model] to its "
+            "coldpress.toml; requests for the code stand in [samples]"
+        )
     show, work = order.show, staging / ".work"
     custom = Custom(project, _name(project, name), python_of(project, order.wishes.engine))
     with show.stage("code") as say:
