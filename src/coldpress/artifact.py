@@ -45,6 +45,16 @@ class Artifact:
         return str(self.manifest["name"])
 
     @property
+    def python(self) -> str:
+        """The Python to start the function with: the one it needs, or the one that custom code was tried on."""
+        return str(self.manifest.get("custom", self.manifest)["python"])
+
+    def model_folder(self, model: str) -> Path:
+        """Where a model of the manifest lies; one that custom code asks lies beside that code's own task.json."""
+        models = self.function_folder / "models"
+        return models / self.name / model if "custom" in self.manifest else models / model
+
+    @property
     def function_folder(self) -> Path:
         return self.path / "function"
 

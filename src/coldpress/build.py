@@ -2,14 +2,22 @@
 
 import os
 import shutil
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coldpress.artifact import Artifact
 from coldpress.errors import MissingExtra, UsageError
 from coldpress.progress import Progress, Silent
 from coldpress.target import replacing
+
+if TYPE_CHECKING:  # heavy, and only needed once it is known that all is there
+    from coldpress.choose import Choice, Wishes
+    from coldpress.intake import Options
+    from coldpress.tasks import Task
+    from coldpress.verify import Questions
 
 NEEDED = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "tokenizers", "safetensors", "h11")
 #: what the function may be packed as, and how large it may then be
@@ -38,6 +46,7 @@ def build(
     module: str | None = None,
     allow_torchscript: bool = False,
     trust_remote_code: bool = False,
+    project: str | os.PathLike[str] | None = None,
     package: str = "zip",
     progress: Progress | None = None,
 ) -> Artifact:
@@ -47,38 +56,45 @@ def build(
     sentence-transformers object, a transformers model with its `tokenizer`, or any `nn.Module` with the
     `inputs` that it is called with; with `module` a factory of one, and `model` may be its weights. What
     is None is decided by the model itself, what is "auto" by measuring.
+
+    A folder with a coldpress.toml is a project: code of one's own, around the model that it names or,
+    with `project`, around `model`. What is asked here goes before what the toml says.
     """
     given = dict(locals())
     _need_export()
     from coldpress import intake
-    from coldpress.choose import Wishes, choose
+    from coldpress.choose import Wishes
+    from coldpress.custom.project import find_project, read_project
     from coldpress.intake import quarantine
-    from coldpress.manifest import write_manifest
     from coldpress.optimize.recipe import read_recipe
-    from coldpress.package.function import make_function
     from coldpress.package.libraries import ARCHITECTURES, host_architecture
-    from coldpress.package.zip import write_zip
-    from coldpress.tasks import task_of
-    from coldpress.verify.questions import questions_for
 
     if package not in PACKAGES:
         raise UsageError(f"--package is {package!r}; it can be: {', '.join(PACKAGES)}")
     if arch not in (None, *ARCHITECTURES):
         raise UsageError(f"--arch is {arch!r}; it can be: {', '.join(ARCHITECTURES)}")
+    found = find_project(model) if project is None else read_project(Path(project))
+    said = found.wishes if found else {}
     repeated = None if recipe is None else read_recipe(Path(recipe))
-    wishes = Wishes(engine, precision, max_drift, quick, repeated, PACKAGES[package])
-    show = progress or Silent()
     if (allow_torchscript or trust_remote_code) and not quarantine.inside():
-        with show.stage("quarantine") as say:
+        with (progress or Silent()).stage("quarantine") as say:
             say("building in a process without credentials, because code of somebody else's runs there")
             quarantine.build_inside(given | {"progress": None})
         return Artifact.open(out)
+    wishes = Wishes(
+        said.get("engine", engine) if engine == "auto" else engine,
+        said.get("precision", precision) if precision == "auto" else precision,
+        said.get("max_drift") if max_drift is None else max_drift,
+        quick or said.get("quick", False),
+        repeated,
+        PACKAGES[package],
+    )
     options = intake.Options(
-        name=name,
-        task=task,
-        pooling=pooling,
-        max_tokens=max_tokens,
-        revision=revision,
+        name=name if found is None else None,
+        task=task or said.get("task"),
+        pooling=pooling or said.get("pooling"),
+        max_tokens=said.get("max_tokens") if max_tokens is None else max_tokens,
+        revision=revision or said.get("revision"),
         tokenizer=tokenizer,
         inputs=inputs,
         dynamic=dynamic,
@@ -86,28 +102,81 @@ def build(
         allow_torchscript=allow_torchscript,
         trust_remote_code=trust_remote_code,
     )
-    with replacing(Path(out)) as staging, ExitStack() as stack:
+    order = Order(options, wishes, None if samples is None else Path(samples), progress or Silent())
+    with replacing(Path(out)) as staging:
+        (staging / ".work").mkdir()
+        if found is None:
+            _build_model(model, order, arch or host_architecture(), staging, package)
+        else:
+            from coldpress.custom.build import build_project
+
+            inside = found.source if project is None else model
+            target = arch or found.arch or host_architecture()
+            build_project(found, inside, order, name, target, staging, package)
+        shutil.rmtree(staging / ".work")
+    return Artifact.open(out)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked for, whatever is built."""
+
+    options: "Options"
+    wishes: "Wishes"
+    samples: Path | None
+    show: Progress
+
+
+@dataclass(frozen=True)
+class Pressed:
+    task: "Task"
+    questions: "Questions"
+    choice: "Choice"
+
+
+@contextmanager
+def pressed(model: Any, order: Order, work: Path) -> Iterator[Pressed]:
+    """The best that can be made of `model`, valid inside the `with`."""
+    from coldpress import intake
+    from coldpress.choose import choose
+    from coldpress.tasks import task_of
+    from coldpress.verify.questions import questions_for
+
+    show = order.show
+    with ExitStack() as stack:
         with show.stage("intake") as say:
-            source = stack.enter_context(intake.find(model, options))
+            source = stack.enter_context(intake.find(model, order.options))
             weight = f"{source.weights_bytes / 1e6:.1f} MB of weights"
             say(f"{source.origin}: {source.kind} {source.architecture} for {source.task}, {weight}")
         with show.stage("truth") as say:
             say("asking the original model")
             does = task_of(source)
-            questions = questions_for(does, None if samples is None else Path(samples))
+            questions = questions_for(does, order.samples)
             say(f"{len(questions.requests)} questions, answered by the original model")
-        (staging / ".work").mkdir()
-        choice = choose(does, questions, wishes, staging / ".work", show)
-        with show.stage("package") as say:
-            tree = make_function(does, choice.candidate, staging / "function", arch or host_architecture())
-            say(f"{choice.candidate.recipe.short} for {tree.arch}, bytecode for {', '.join(tree.pythons)}")
-        if package == "zip":
-            with show.stage("zip") as say:
-                size = write_zip(tree.root, staging / "function.zip", say)
-                say(f"function.zip, {size / 1e6:.1f} MB")
-        write_manifest(staging, does, choice, tree, questions.requests)
-        shutil.rmtree(staging / ".work")
-    return Artifact.open(out)
+        yield Pressed(does, questions, choose(does, questions, order.wishes, work, show))
+
+
+def _build_model(model: Any, order: Order, arch: str, staging: Path, package: str) -> None:
+    from coldpress.manifest import write_manifest
+    from coldpress.package.function import make_function
+
+    with pressed(model, order, staging / ".work") as made:
+        with order.show.stage("package") as say:
+            tree = make_function(made.task, made.choice.candidate, staging / "function", arch)
+            say(f"{made.choice.candidate.recipe.short} for {tree.arch}, bytecode for {', '.join(tree.pythons)}")
+        pack(staging, package, order.show)
+        name = made.task.source.name
+        write_manifest(staging, name, tree, {name: made})
+
+
+def pack(staging: Path, package: str, show: Progress) -> None:
+    """Put the function into what it is to be packed as."""
+    if package == "zip":
+        from coldpress.package.zip import write_zip
+
+        with show.stage("zip") as say:
+            size = write_zip(staging / "function", staging / "function.zip", say)
+            say(f"function.zip, {size / 1e6:.1f} MB")
 
 
 def _need_export() -> None:

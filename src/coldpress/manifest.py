@@ -3,55 +3,44 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coldpress.artifact import FORMAT, MANIFEST, MEASURED, file_hashes, folder_bytes
-from coldpress.choose import Choice
 from coldpress.emulate.sandbox import Sandbox
 from coldpress.machine import cpu_name
 from coldpress.package.function import FunctionTree
-from coldpress.tasks import Request, Task
+from coldpress.tasks import Request
 from coldpress.version import __version__
+
+if TYPE_CHECKING:
+    from coldpress.build import Pressed
 
 SAMPLES = 3
 _LONGEST_SAMPLE = 2000
 _DIGITS = 3  # engines differ in the last bits between CPUs, and a manifest must not
 
 
-def write_manifest(staging: Path, task: Task, choice: Choice, tree: FunctionTree, requests: list[Request]) -> None:
+def write_manifest(
+    staging: Path,
+    name: str,
+    tree: FunctionTree,
+    models: "dict[str, Pressed]",
+    custom: dict[str, Any] | None = None,
+) -> None:
     """Close the artifact: what was made, from what, how, and what every file hashes to."""
-    source, drift = task.source, choice.verdict.drift
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "coldpress": __version__,
-        "name": source.name,
-        "engine": choice.candidate.engine,
+        "name": name,
+        "engine": next((made.choice.candidate.engine for made in models.values()), None),
         "arch": tree.arch,
         "python": tree.python,
         "bytecode": tree.pythons,
         "versions": tree.versions,
-        "models": {
-            source.name: {
-                "task": source.task,
-                "origin": source.origin,
-                "kind": source.kind,
-                "architecture": source.architecture,
-                "source_files": source.files,
-                "code_that_ran": source.ran,
-                "recipe": choice.candidate.recipe.json(),
-                "tokenizer": choice.candidate.tokenizer or "compiled",
-                **task.describe(),
-                "drift": {
-                    "total": round(drift.total, _DIGITS),
-                    "limit": choice.verdict.limit,
-                    "cosine_mean": round(drift.cosine_mean, _DIGITS),
-                    "samples": drift.samples,
-                },
-                "samples": _samples(choice.function, requests),
-            }
-        },
+        "models": {key: _described(made) for key, made in models.items()},
+        **({} if custom is None else {"custom": custom}),
         "sizes": {
-            "source_weights": source.weights_bytes,
+            "source_weights": sum(made.task.source.weights_bytes for made in models.values()),
             "function": folder_bytes(tree.root),
             "zip": (staging / "function.zip").stat().st_size if (staging / "function.zip").exists() else None,
         },
@@ -64,9 +53,31 @@ def write_manifest(staging: Path, task: Task, choice: Choice, tree: FunctionTree
             "format": FORMAT,
             "cpu": cpu_name(),
             "cores": os.cpu_count(),
-            "candidates": [trial.json() for trial in choice.trials],
+            "candidates": [trial.json() for made in models.values() for trial in made.choice.trials],
         },
     )
+
+
+def _described(made: "Pressed") -> dict[str, Any]:
+    source, choice, drift = made.task.source, made.choice, made.choice.verdict.drift
+    return {
+        "task": source.task,
+        "origin": source.origin,
+        "kind": source.kind,
+        "architecture": source.architecture,
+        "source_files": source.files,
+        "code_that_ran": source.ran,
+        "recipe": choice.candidate.recipe.json(),
+        "tokenizer": choice.candidate.tokenizer or "compiled",
+        **made.task.describe(),
+        "drift": {
+            "total": round(drift.total, _DIGITS),
+            "limit": choice.verdict.limit,
+            "cosine_mean": round(drift.cosine_mean, _DIGITS),
+            "samples": drift.samples,
+        },
+        "samples": _samples(choice.function, made.questions.requests),
+    }
 
 
 def _samples(function: Path, requests: list[Request]) -> list[dict[str, Any]]:
@@ -74,13 +85,14 @@ def _samples(function: Path, requests: list[Request]) -> list[dict[str, Any]]:
     short = [request for request in requests if len(json.dumps(request)) <= _LONGEST_SAMPLE][:SAMPLES]
     with Sandbox(function) as sandbox:
         answers = [sandbox.invoke(json.dumps(request).encode()).body for request in short]
-    return [
-        {
-            "request": request,
-            "answer": json.loads(answer, parse_float=lambda digits: round(float(digits), _DIGITS)),
-        }
-        for request, answer in zip(short, answers, strict=True)
-    ]
+    return [sample(request, answer) for request, answer in zip(short, answers, strict=True)]
+
+
+def sample(request: Request, answer: bytes) -> dict[str, Any]:
+    return {
+        "request": request,
+        "answer": json.loads(answer, parse_float=lambda digits: round(float(digits), _DIGITS)),
+    }
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

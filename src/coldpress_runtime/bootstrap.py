@@ -12,7 +12,7 @@ trace.mark("interpreter")
 
 from coldpress_runtime import settings  # noqa: E402 - the interpreter's own time ends above
 from coldpress_runtime.function import Function  # noqa: E402
-from coldpress_runtime.runtime_api import Invocation, Lost, RuntimeApi  # noqa: E402
+from coldpress_runtime.runtime_api import Invocation, Lost, RuntimeApi, kind_of  # noqa: E402
 
 trace.mark("imports")
 
@@ -26,16 +26,21 @@ def main(root: str) -> int:
         )
         return 2
     api = RuntimeApi(address)
+    serve = _serve
     try:
+        if settings.choice("COLDPRESS_STREAM", "off", "on") == "on":
+            from coldpress_runtime import streaming
+
+            serve = streaming.serve
         function = Function(root, load=settings.choice("COLDPRESS_LOAD", "init", "first-request") == "init")
     except Exception as trouble:
         _log("the function could not be loaded", "init", trouble)
-        api.fail_init(_kind(trouble), str(trouble))
+        api.fail_init(kind_of(trouble), str(trouble))
         return 1
     try:
         while True:
             invocation = api.next()
-            _serve(api, function, invocation)
+            serve(api, function, invocation)
             trace.report()
     except Lost as lost:
         sys.stderr.write(f"{lost}\n")
@@ -48,14 +53,10 @@ def _serve(api: RuntimeApi, function: Function, invocation: Invocation) -> None:
         answer = function.answer(invocation.take())
     except Exception as trouble:
         _log("a request failed", request_id, trouble)
-        api.fail(request_id, _kind(trouble), str(trouble) or "the function failed; its log says more")
+        api.fail(request_id, kind_of(trouble), str(trouble))
         return
     trace.mark("answer")
     api.respond(request_id, answer.encode())
-
-
-def _kind(trouble: BaseException) -> str:
-    return f"Runtime.{type(trouble).__name__}"
 
 
 def _log(message: str, request_id: str, trouble: BaseException) -> None:

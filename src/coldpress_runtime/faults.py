@@ -3,6 +3,7 @@
 Fault
 ├── LoadError        the function itself is broken: a part is missing or does not fit
 ├── EngineError      the engine refused to open or run the model
+├── CodeError        custom code did not keep to its contract, as with an answer that has no JSON form
 └── BadRequest       the caller's mistake: answered with a status and a sentence, never logged as ours
 """
 
@@ -16,6 +17,10 @@ class LoadError(Fault):
 
 
 class EngineError(Fault):
+    pass
+
+
+class CodeError(Fault):
     pass
 
 

@@ -8,12 +8,30 @@ from _socket import AF_INET, IPPROTO_TCP, SOCK_STREAM, TCP_NODELAY, socket
 
 from coldpress_runtime.jsontext import dumps
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: of errors that say nothing themselves
+FAILED = "the function failed; its log says more"
 _PREFIX = "/2018-06-01/runtime"
 _CHUNK = 65536
+_ERROR_TYPE = "Lambda-Runtime-Function-Error-Type"
+_ERROR_BODY = "Lambda-Runtime-Function-Error-Body"
 
 
 class Lost(Exception):
     """The Runtime API closed the connection or spoke something that is not HTTP."""
+
+
+def kind_of(trouble: BaseException) -> str:
+    """What Lambda calls an error."""
+    return f"Runtime.{type(trouble).__name__}"
+
+
+def _error(kind: str, message: str) -> bytes:
+    # No stack trace: it goes to the log, never to the caller.
+    return dumps({"errorMessage": message or FAILED, "errorType": kind, "stackTrace": []}).encode()
 
 
 class Invocation:
@@ -49,6 +67,29 @@ class RuntimeApi:
     def respond(self, request_id: str, answer: bytes) -> int:
         return self._post(f"/invocation/{request_id}/response", answer, "")
 
+    def stream(self, request_id: str, content_type: str, pieces: "Iterable[bytes]") -> int:
+        """Answer piece by piece, each sent as it is made. An error that ends them early is told in trailers."""
+        self._send(
+            f"POST {_PREFIX}/invocation/{request_id}/response{self._head}Content-Type: {content_type}\r\n"
+            f"Lambda-Runtime-Function-Response-Mode: streaming\r\nTransfer-Encoding: chunked\r\n"
+            f"Trailer: {_ERROR_TYPE}, {_ERROR_BODY}\r\n\r\n".encode()
+        )
+        trailers = b""
+        try:
+            for piece in pieces:
+                if piece:  # a chunk of nothing would be the end
+                    self._send(b"%x\r\n%b\r\n" % (len(piece), piece))
+        except Lost:
+            raise
+        except Exception as error:
+            from binascii import b2a_base64
+
+            kind = kind_of(error)
+            body = b2a_base64(_error(kind, str(error)), newline=False).decode()
+            trailers = f"{_ERROR_TYPE}: {kind}\r\n{_ERROR_BODY}: {body}\r\n".encode()
+        self._send(b"0\r\n" + trailers + b"\r\n")
+        return self._read()[0]
+
     def fail(self, request_id: str, kind: str, message: str) -> int:
         return self._report(f"/invocation/{request_id}/error", kind, message)
 
@@ -56,27 +97,32 @@ class RuntimeApi:
         return self._report("/init/error", kind, message)
 
     def _report(self, path: str, kind: str, message: str) -> int:
-        # No stack trace: it goes to the log, never to the caller.
-        body = dumps({"errorMessage": message, "errorType": kind, "stackTrace": []}).encode()
-        return self._post(path, body, f"Lambda-Runtime-Function-Error-Type: {kind}\r\n")
+        return self._post(path, _error(kind, message), f"{_ERROR_TYPE}: {kind}\r\n")
 
     def _post(self, path: str, body: bytes, extra: str) -> int:
         return self._exchange("POST", path, body, f"Content-Type: application/json\r\n{extra}")[0]
 
     def _exchange(self, method: str, path: str, body: bytes, extra: str) -> tuple[int, dict[str, str], bytes]:
+        length = f"Content-Length: {len(body)}\r\n" if method == "POST" else ""
+        head = f"{method} {_PREFIX}{path}{self._head}{extra}{length}\r\n".encode()
+        if len(body) < _CHUNK:
+            self._send(head + body)
+        else:  # one more packet costs less than a copy of megabytes
+            self._send(head)
+            self._send(body)
+        return self._read()
+
+    def _send(self, data: bytes) -> None:
         if self._socket is None:
             self._socket = socket(AF_INET, SOCK_STREAM)
             self._socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
             self._socket.connect((self._host, self._port))
             self._unread = b""
-        length = f"Content-Length: {len(body)}\r\n" if method == "POST" else ""
-        head = f"{method} {_PREFIX}{path}{self._head}{extra}{length}\r\n".encode()
-        if len(body) < _CHUNK:
-            self._socket.sendall(head + body)
-        else:  # one more packet costs less than a copy of megabytes
-            self._socket.sendall(head)
-            self._socket.sendall(body)
-        return self._read()
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            self.close()
+            raise Lost(f"the Runtime API takes no more: {error}") from None
 
     def _read(self) -> tuple[int, dict[str, str], bytes]:
         status, headers = self._read_head()

@@ -96,3 +96,36 @@ def test_help_is_quick_to_import() -> None:
     )
     subprocess.run([sys.executable, "-c", script], check=True)
     assert "build" in run("--help").stdout
+
+
+PROJECT = """\
+[function]
+code = "model.py:Model"
+requirements = ["humanize==4.14.0"]
+"""
+COUNTS = """\
+import humanize
+
+
+class Model:
+    def predict(self, inputs):
+        for at in range(inputs["n"]):
+            yield humanize.ordinal(at)
+"""
+
+
+def test_a_project(tmp_path: Path) -> None:
+    (tmp_path / "coldpress.toml").write_text(PROJECT)
+    (tmp_path / "model.py").write_text(COUNTS)
+    done = run("build", tmp_path, "--out", tmp_path / "out", "--package", "none")
+    assert done.returncode == 0, done.stderr
+    for part in ("requirements, unpacked", "humanize 4.14.0", "of the limit", "class Model", "first run"):
+        assert part in done.stderr
+    assert json.loads(run("invoke", tmp_path / "out", "--data", '{"n": 2}').stdout) == ["0th", "1st"]
+    streamed = run("invoke", tmp_path / "out", "--data", '{"n": 2}', "--stream")
+    assert streamed.stdout == '"0th"\n"1st"\n'
+    assert run("verify", tmp_path / "out").returncode == 0
+    (tmp_path / "coldpress.toml").write_text(PROJECT.replace("requirements", "requires"))
+    wrong = run("build", tmp_path, "--out", tmp_path / "out")
+    assert wrong.returncode == 2
+    assert "takes no 'requires'; did you mean 'requirements'?" in wrong.stderr

@@ -2,13 +2,17 @@
 
 import http.client
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from coldpress.emulate.runtime_api import PREFIX, Outcome, Ready, RuntimeApi
 from coldpress.emulate.sandbox import Sandbox
 from coldpress.errors import FunctionError
+from coldpress_runtime.runtime_api import RuntimeApi as Client
 
 
 def function(folder: Path, script: str) -> Path:
@@ -89,6 +93,37 @@ class TestRuntimeApi:
         api.give("id-1", b"{}", 30)
         self.call(api, "GET", "/invocation/next")
         assert self.call(api, "POST", "/init/error", b"{}")[0] == 403
+        api.close()
+
+    @settings(max_examples=30, deadline=None)
+    @given(pieces=st.lists(st.binary(max_size=200), max_size=6), fails=st.booleans(), over_http=st.booleans())
+    def test_a_stream_in_any_pieces(self, pieces: list[bytes], fails: bool, over_http: bool) -> None:
+        """Sent by our own client: every piece arrives by itself, the error in the trailers, the prelude before."""
+
+        def made() -> Iterator[bytes]:
+            if over_http:
+                yield b'{"statusCode": 200}' + bytes(8)
+            yield from pieces
+            if fails:
+                raise ValueError("no\r\nmore: é")
+
+        api = RuntimeApi()
+        api.give("id-1", b"{}", 30)
+        client = Client(api.address)
+        assert client.next().request_id == "id-1"
+        kind = "application/vnd.awslambda.http-integration-response" if over_http else "text/plain"
+        assert client.stream("id-1", kind, made()) == 202
+        assert isinstance(api.told.get(timeout=1), Ready)
+        outcome = api.told.get(timeout=1)
+        assert isinstance(outcome, Outcome)
+        assert outcome.streamed is not None
+        assert [piece.data for piece in outcome.streamed.pieces] == [piece for piece in pieces if piece]
+        assert outcome.streamed.prelude == ({"statusCode": 200} if over_http else None)
+        assert outcome.ok is not fails
+        if fails:
+            assert outcome.streamed.error is not None
+            assert outcome.streamed.error["errorMessage"] == "no\r\nmore: é"
+        client.close()
         api.close()
 
     def test_unknown_paths(self, api: RuntimeApi) -> None:

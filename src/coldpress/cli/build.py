@@ -73,7 +73,8 @@ def build(
     """Press MODEL into an artifact: exported, quantized, verified, packed.
 
     MODEL is a folder (Hugging Face or sentence-transformers), a hub id, a file (.onnx, .pt2, TorchScript, an
-    archive), or demo:minilm. With --module it is that module's weights, or left out.
+    archive), or demo:minilm; or a project, a folder with a coldpress.toml, as the one here if none is named.
+    With --module it is that module's weights, or left out.
 
     \b
     Examples:
@@ -82,16 +83,20 @@ def build(
       coldpress build ./my-model --out mine --pooling cls --max-tokens 128
       coldpress build ./my-model --out again --recipe mine/coldpress.json
       coldpress build weights.safetensors --module net.py:make --inputs example.pt --out net
+      coldpress init demo:minilm && coldpress build --out mine
     """
     import coldpress
-    from coldpress.cli.show import artifact_table, candidates_table, stderr
+    from coldpress.cli.show import artifact_table, candidates_table, requirements_table, stderr
+    from coldpress.custom.project import FILE
     from coldpress.intake.module import read_dynamic, read_inputs
     from coldpress.progress import Shown
 
-    if model is None and module is None:
-        raise UsageError("say which MODEL to press, or --module whose: coldpress build --help")
+    if model is None and module is None and not Path(FILE).is_file():
+        raise UsageError(
+            f"give a MODEL, or --module whose, or build where a {FILE} is: `coldpress init` writes one"
+        )
     artifact = coldpress.build(
-        model,
+        model or (None if module else FILE),
         out=out,
         name=name,
         task=task,
@@ -114,7 +119,10 @@ def build(
         progress=Shown(stderr()),
     )
     _result(artifact, as_json)
-    stderr().print(candidates_table(artifact))
+    if artifact.manifest["models"]:
+        stderr().print(candidates_table(artifact))
+    if artifact.manifest.get("custom", {}).get("requirements"):
+        stderr().print(requirements_table(artifact))
     stderr().print(artifact_table(artifact))
     stderr().print(f"next: coldpress invoke {out} --data '{_example(artifact)}'", highlight=False, markup=False)
 
@@ -125,6 +133,9 @@ def _result(artifact: Artifact, as_json: bool) -> None:
 
 def _example(artifact: Artifact) -> str:
     """A request of the function's own kind, short enough to type."""
+    custom = artifact.manifest.get("custom")
+    if custom is not None:
+        return json.dumps(min((one["request"] for one in custom["samples"]), key=str, default={}))
     (model,) = artifact.manifest["models"].values()
     samples = [one["request"] for one in model["samples"]] or [{"text": "hi"}]
     if model["task"] == "embeddings":

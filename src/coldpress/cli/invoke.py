@@ -20,7 +20,10 @@ import click
     help="MB; 1769 buy one vCPU.",
 )
 @click.option("--timeout", type=click.FloatRange(0.1, 900), default=30.0, show_default=True, help="Seconds.")
-def invoke(artifact: Path, data: str | None, event_file: Path | None, memory: int, timeout: float) -> None:
+@click.option("--stream", is_flag=True, help="As by InvokeMode RESPONSE_STREAM; pieces are printed as they come.")
+def invoke(
+    artifact: Path, data: str | None, event_file: Path | None, memory: int, timeout: float, stream: bool
+) -> None:
     """Start the function in DIR as Lambda would, send it one event, print its answer.
 
     The answer goes to standard output; duration, init duration and peak memory to standard error.
@@ -29,6 +32,7 @@ def invoke(artifact: Path, data: str | None, event_file: Path | None, memory: in
     Examples:
       coldpress invoke out --data '{"text": "hi"}'
       coldpress invoke out --event events/function_url.json
+      coldpress invoke out --data '{"text": "hi"}' --stream
     """
     from coldpress.artifact import Artifact
     from coldpress.emulate.sandbox import Sandbox
@@ -37,12 +41,14 @@ def invoke(artifact: Path, data: str | None, event_file: Path | None, memory: in
     if (data is None) == (event_file is None):
         raise UsageError('give the event either as --data \'{"text": "hi"}\' or as --event FILE')
     event = data.encode() if data is not None else _read(event_file)
-    root = Artifact.open(artifact).function_folder
-    with Sandbox(root, memory_mb=memory, timeout=timeout) as sandbox:
-        answer = sandbox.invoke(event)
+    opened = Artifact.open(artifact)
+    env = {"COLDPRESS_STREAM": "on"} if stream else {}
+    root = opened.function_folder
+    with Sandbox(root, memory_mb=memory, timeout=timeout, python=opened.python, env=env) as sandbox:
+        answer = sandbox.invoke(event, lambda piece: _print(piece.data))
         log = sandbox.log()
-    sys.stdout.buffer.write(answer.body + b"\n")
-    sys.stdout.flush()
+    unsaid = b"" if answer.streamed else answer.body
+    _print(unsaid if answer.body.endswith(b"\n") else unsaid + b"\n")
     click.echo(log, err=True, nl=False)
     click.echo(
         f"duration {answer.duration_ms:.1f} ms, init {answer.init_ms:.1f} ms, peak memory {answer.peak_mb:.1f} MB",
@@ -50,6 +56,11 @@ def invoke(artifact: Path, data: str | None, event_file: Path | None, memory: in
     )
     if not answer.ok:
         raise FunctionError("the function reported an error; its log is above")
+
+
+def _print(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
 
 
 def _read(path: Path | None) -> bytes:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from coldpress.artifact import Artifact
+from coldpress.artifact import Artifact, folder_bytes
 from coldpress.demo import Demo
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def artifact_table(artifact: Artifact) -> Table:
     table.add_column("after", justify="right")
     table.add_column("limit", justify="right")
     for name, model in artifact.manifest["models"].items():
-        weights = artifact.function_folder / "models" / name
-        packed = sum(path.stat().st_size for path in weights.iterdir())
+        packed = folder_bytes(artifact.model_folder(name))
         drift = model["drift"]
         table.add_row("model", megabytes(sizes["source_weights"]), megabytes(packed), "")
         table.add_row("precision", "fp32", model["recipe"]["precision"], "")
@@ -43,6 +42,20 @@ def artifact_table(artifact: Artifact) -> Table:
     table.add_row("function, unzipped", "", megabytes(sizes["function"]), megabytes(UNZIPPED_LIMIT))
     if sizes["zip"]:
         table.add_row("function.zip", "", megabytes(sizes["zip"]), megabytes(ZIP_LIMIT))
+    return table
+
+
+def requirements_table(artifact: Artifact) -> Table:
+    """What custom code requires, against the room that a function has."""
+    wheels = artifact.manifest["custom"]["requirements"]
+    table = Table(title="requirements, unpacked", title_justify="left")
+    table.add_column("wheel")
+    for heading in ("size", "of the limit"):
+        table.add_column(heading, justify="right")
+    total = {"name": "all", "version": "", "bytes": sum(wheel["bytes"] for wheel in wheels)}
+    for wheel in [*wheels, total]:
+        share = f"{100 * wheel['bytes'] / UNZIPPED_LIMIT:.1f} %"
+        table.add_row(f"{wheel['name']} {wheel['version']}".strip(), megabytes(wheel["bytes"]), share)
     return table
 
 

@@ -7,9 +7,11 @@ once, by its own id.
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
 
+from coldpress.emulate.streams import Piece, Streamed, stream_of
 from coldpress.errors import MissingExtra
 
 try:
@@ -23,13 +25,14 @@ LARGEST_ANSWER = 6 * 1024 * 1024 + 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an invocation ended: an answer, or an error as the runtime told it."""
+    """How an invocation ended: an answer, or an error as the runtime told it, in mid-stream perhaps."""
 
     ok: bool
     body: bytes
     #: time.monotonic() when the sandbox took the invocation, and when its answer was complete
     taken: float
     done: float
+    streamed: Streamed | None = None
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,19 @@ class _Pending:
     deadline_ms: int
 
 
+@dataclass(frozen=True)
+class _Request:
+    method: str
+    path: str
+    body: bytes
+    streamed: Streamed | None
+
+
 class RuntimeApi:
-    """Listens on loopback. What the sandbox says arrives in `told`."""
+    """Listens on loopback. What the sandbox says arrives in `told`; pieces of a stream in `heard` as they come."""
 
     def __init__(self) -> None:
+        self.heard: Callable[[Piece], None] | None = None
         self.told: SimpleQueue[Ready | InitFailed | Outcome] = SimpleQueue()
         self._waiting: SimpleQueue[_Pending | None] = SimpleQueue()
         self._current: _Pending | None = None
@@ -85,10 +97,10 @@ class RuntimeApi:
         with connection:
             try:
                 while True:
-                    request = _receive(http, connection)
+                    request = self._receive(http, connection)
                     if request is None:
                         return
-                    status, headers, body = self._answer(*request)
+                    status, headers, body = self._answer(request)
                     _send(http, connection, status, headers, body)
                     if http.our_state is h11.MUST_CLOSE:
                         return
@@ -96,17 +108,18 @@ class RuntimeApi:
             except (OSError, h11.ProtocolError):  # the sandbox is gone, or is no HTTP client
                 return
 
-    def _answer(self, method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+    def _answer(self, request: _Request) -> tuple[int, dict[str, str], bytes]:
+        method, path = request.method, request.path
         if method == "GET" and path == f"{PREFIX}/invocation/next":
             return self._next()
         if method == "POST" and path == f"{PREFIX}/init/error":
             if self._ready:
                 return _refused(403, "InvalidStateTransition", "init is over")
-            self.told.put(InitFailed(body))
+            self.told.put(InitFailed(request.body))
             return 202, {}, b'{"status":"OK"}\n'
         parts = path.removeprefix(f"{PREFIX}/invocation/").split("/")
         if method == "POST" and path.startswith(PREFIX) and len(parts) == 2 and parts[1] in ("response", "error"):
-            return self._finish(parts[0], parts[1] == "response", body)
+            return self._finish(parts[0], parts[1] == "response", request)
         return _refused(404, "NotFound", f"{method} {path}")
 
     def _next(self) -> tuple[int, dict[str, str], bytes]:
@@ -127,40 +140,47 @@ class RuntimeApi:
         }
         return 200, headers, pending.event
 
-    def _finish(self, request_id: str, ok: bool, body: bytes) -> tuple[int, dict[str, str], bytes]:
+    def _finish(self, request_id: str, ok: bool, request: _Request) -> tuple[int, dict[str, str], bytes]:
+        body, streamed = request.body, request.streamed
         done = time.monotonic()
         if self._current is None:
             return _refused(403, "InvalidStateTransition", "no invocation is waiting for an answer")
         if self._current.request_id != request_id:
             return _refused(400, "InvalidRequestID", f"the invocation under way is {self._current.request_id}")
-        if len(body) > LARGEST_ANSWER:
+        if streamed is None and len(body) > LARGEST_ANSWER:
             return _refused(413, "RequestEntityTooLarge", f"the answer has {len(body)} bytes of {LARGEST_ANSWER}")
         self._current = None
-        self.told.put(Outcome(ok, body, self._taken, done))
+        whole = ok and (streamed is None or streamed.error is None)
+        self.told.put(Outcome(whole, body, self._taken, done, streamed))
         return 202, {}, b'{"status":"OK"}\n'
+
+    def _receive(self, http: h11.Connection, connection: socket.socket) -> _Request | None:
+        """The next request; None when the peer hung up."""
+        request: h11.Request | None = None
+        streamed: Streamed | None = None
+        body = bytearray()
+        while True:
+            event = http.next_event()
+            if event is h11.NEED_DATA:
+                http.receive_data(connection.recv(65536))
+            elif isinstance(event, h11.Request):
+                request, streamed = event, stream_of(event.headers, self.heard)
+            elif isinstance(event, h11.Data) and streamed is not None:
+                streamed.take(bytes(event.data), event.chunk_end)
+            elif isinstance(event, h11.Data):
+                body += event.data
+            elif isinstance(event, h11.EndOfMessage):
+                assert request is not None
+                if streamed is not None:
+                    streamed.end(event.headers)
+                    body += streamed.body
+                return _Request(request.method.decode(), request.target.decode(), bytes(body), streamed)
+            else:
+                return None
 
 
 def _refused(status: int, kind: str, message: str) -> tuple[int, dict[str, str], bytes]:
     return status, {}, f'{{"errorType": "{kind}", "errorMessage": "{message}"}}'.encode()
-
-
-def _receive(http: h11.Connection, connection: socket.socket) -> tuple[str, str, bytes] | None:
-    """The next request: method, path, body; None when the peer hung up."""
-    request: h11.Request | None = None
-    body = bytearray()
-    while True:
-        event = http.next_event()
-        if event is h11.NEED_DATA:
-            http.receive_data(connection.recv(65536))
-        elif isinstance(event, h11.Request):
-            request = event
-        elif isinstance(event, h11.Data):
-            body += event.data
-        elif isinstance(event, h11.EndOfMessage):
-            assert request is not None
-            return request.method.decode(), request.target.decode(), bytes(body)
-        else:
-            return None
 
 
 def _send(

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,9 @@ from types import TracebackType
 from typing import IO, TypeVar
 
 from coldpress.emulate.runtime_api import InitFailed, Outcome, Ready, RuntimeApi
-from coldpress.errors import FunctionError
+from coldpress.emulate.streams import Piece, Streamed
+from coldpress.errors import FunctionError, MissingPart
+from coldpress.package.bytecode import interpreters
 
 INIT_TIMEOUT = 10.0
 _POLL = 0.02
@@ -36,10 +38,15 @@ class Invoked:
     #: only of the first invocation: process start until the function asked for work
     init_ms: float | None
     peak_mb: float
+    #: of an answer that came piece by piece: the pieces, what stood before them, and the error that ended them
+    streamed: Streamed | None = None
 
 
 class Sandbox:
-    """Runs the `bootstrap` in `root`, or another `command` there. Starts when entered, is killed when left."""
+    """Runs the `bootstrap` in `root` with the `python` that it is for, or another `command` there.
+
+    Starts when entered, is killed when left.
+    """
 
     def __init__(
         self,
@@ -50,6 +57,7 @@ class Sandbox:
         init_timeout: float = INIT_TIMEOUT,
         env: dict[str, str] | None = None,
         command: list[str] | None = None,
+        python: str = "any",
         cpus: set[int] | None = None,
     ) -> None:
         self._root = root.resolve()
@@ -57,9 +65,10 @@ class Sandbox:
         self._timeout = timeout
         self._init_timeout = init_timeout
         self._env = env or {}
-        self._command = command or [str(self._root / "bootstrap"), base_python()]
+        self._command = command or [str(self._root / "bootstrap"), interpreter_for(python)]
         self._cpus = cpus
         self._init_ms: float | None = None
+        self._answered = False
         self.started = 0.0
         self._api: RuntimeApi
         self._process: subprocess.Popen[bytes]
@@ -101,11 +110,20 @@ class Sandbox:
         self._log.seek(0)
         return self._log.read().decode(errors="replace")
 
-    def invoke(self, event: bytes) -> Invoked:
-        """Hand over one event and wait for its answer; an error that the function reports is an answer too."""
-        first = self._init_ms is None
-        if first:
+    def ready(self) -> None:
+        """Wait until the function asks for work: its init is over."""
+        if self._init_ms is None:
             self._init_ms = (self._wait(self._init_timeout, "init", Ready).at - self.started) * 1000
+
+    def invoke(self, event: bytes, heard: Callable[[Piece], None] | None = None) -> Invoked:
+        """Hand over one event and wait for its answer; an error that the function reports is an answer too.
+
+        Pieces of a stream are told to `heard` as they come.
+        """
+        self._api.heard = heard
+        first = not self._answered
+        self._answered = True
+        self.ready()
         self._api.give(str(uuid.uuid4()), event, self._timeout)
         outcome = self._wait(self._timeout, "the invocation", Outcome)
         return Invoked(
@@ -115,6 +133,7 @@ class Sandbox:
             done=outcome.done,
             init_ms=self._init_ms if first else None,
             peak_mb=self.memory_mb("VmHWM"),
+            streamed=outcome.streamed,
         )
 
     def _wait(self, seconds: float, what: str, kind: type[_Told]) -> _Told:
@@ -163,6 +182,19 @@ class Sandbox:
             "AWS_LAMBDA_RUNTIME_API": self._api.address,
             **self._env,
         }
+
+
+def interpreter_for(version: str) -> str:
+    """The Python that a function for `version`, or for any, is started with on this machine."""
+    if version == "any":
+        return base_python()
+    found = interpreters()
+    if version not in found:
+        raise MissingPart(
+            f"the function is for Python {version}, which is not on this machine: install it, "
+            f"or build for one that is: {', '.join(found)}"
+        )
+    return found[version]
 
 
 def base_python() -> str:

@@ -19,13 +19,13 @@ VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 # Runs inside each interpreter. The recorded file name is where the file will lie in Lambda.
 _COMPILE = """
 import importlib.util, os, py_compile, sys
-root = sys.argv[1]
+root, place, strict = sys.argv[1], sys.argv[2], sys.argv[3] == "strict"
 for folder, _, names in sorted(os.walk(root)):
     for name in sorted(names):
         if name.endswith(".py"):
             path = os.path.join(folder, name)
-            shown = "/var/task/coldpress_runtime/" + os.path.relpath(path, root)
-            py_compile.compile(path, dfile=shown, doraise=True, quiet=1,
+            shown = place + "/" + os.path.relpath(path, root)
+            py_compile.compile(path, dfile=shown, doraise=strict, quiet=1 if strict else 2,
                                invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
 """
 
@@ -57,14 +57,20 @@ def _compile(folder: Path, found: dict[str, str]) -> None:
     with as_file(files("coldpress_runtime")) as runtime:
         shutil.copytree(runtime, target, ignore=shutil.ignore_patterns("__pycache__", "py.typed"))
     for path in found.values():
-        # A fresh process and a fixed hash seed: the same bytes each time.
-        subprocess.run(
-            [path, "-I", "-S", "-c", _COMPILE, str(target)],
-            check=True,
-            env={"PYTHONHASHSEED": "0"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-        )
+        compile_folder(target, "coldpress_runtime", path)
+
+
+def compile_folder(folder: Path, place: str, python: str, strict: bool = True) -> None:
+    """Compile what lies in `folder`, and will lie at `place` in the function; if `strict`, all of it must."""
+    # A fresh process and a fixed hash seed: the same bytes each time.
+    subprocess.run(
+        [python, "-I", "-S", "-c", _COMPILE, str(folder), f"/var/task/{place}", "strict" if strict else "lenient"],
+        check=True,
+        env={"PYTHONHASHSEED": "0"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
 
 
 def _runs(path: str, version: str) -> bool:

@@ -59,7 +59,6 @@ def lambda_handler(event, context):
 class FunctionTree:
     root: Path
     arch: str
-    spec: dict[str, Any]
     versions: dict[str, str]
     #: the one version that it runs on, or any
     python: str
@@ -68,21 +67,37 @@ class FunctionTree:
 
 
 def make_function(task: Task, candidate: Candidate, root: Path, arch: str) -> FunctionTree:
+    pythons = place_loop(root)
+    versions = place_model(task, candidate, root / "models" / task.source.name, root / "lib", arch)
+    readable(root)
+    return FunctionTree(root, arch, versions, python_for(candidate.engine), pythons)
+
+
+def place_loop(root: Path) -> list[str]:
+    """What every function has: how it starts, and the runtime; returns the Pythons that it has bytecode for."""
     root.mkdir()
     _write(root / "bootstrap", BOOTSTRAP, executable=True)
     _write(root / "handler.py", HANDLER)
-    pythons = place_runtime(root / "coldpress_runtime")
-    versions = place_libraries(candidate.engine, _native(task, candidate), root / "lib", arch)
-    spec = _spec(task, candidate)
-    folder = root / "models" / task.source.name
+    return place_runtime(root / "coldpress_runtime")
+
+
+def place_model(task: Task, candidate: Candidate, folder: Path, libraries: Path, arch: str) -> dict[str, str]:
+    """A model with its task.json, and the libraries that it runs by; returns their versions."""
+    versions = place_libraries(candidate.engine, _native(task, candidate), libraries, arch)
     folder.mkdir(parents=True)
     for path in candidate.files:
         shutil.copyfile(path, folder / path.name)
-    _write(folder / "task.json", json.dumps(spec, indent=1) + "\n")
-    readable(root)
-    # Other engines are C libraries and an abi3 module; torch is compiled for the Python that it was installed for.
-    python = f"{sys.version_info.major}.{sys.version_info.minor}" if candidate.engine == "torch" else "any"
-    return FunctionTree(root, arch, spec, versions, python, pythons)
+    write_spec(folder, _spec(task, candidate))
+    return versions
+
+
+def write_spec(folder: Path, spec: dict[str, Any]) -> None:
+    _write(folder / "task.json", json.dumps({"format": TASK_FORMAT, **spec}, indent=1) + "\n")
+
+
+def python_for(engine: str) -> str:
+    """Other engines are C libraries and an abi3 module; torch is compiled for the Python that it is here for."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}" if engine == "torch" else "any"
 
 
 def _native(task: Task, candidate: Candidate) -> tuple[str, ...]:
@@ -95,7 +110,6 @@ def _spec(task: Task, candidate: Candidate) -> dict[str, Any]:
     if candidate.batch_tokens:
         limits = limits | {"batch_tokens": candidate.batch_tokens}
     return {
-        "format": TASK_FORMAT,
         "name": task.source.name,
         "task": task.source.task,
         "engine": candidate.engine,

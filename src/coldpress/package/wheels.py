@@ -11,7 +11,7 @@ from coldpress.errors import ColdpressError, MissingExtra
 
 #: as the oldest Linux that Lambda's Python 3.12 and later run on can load them, newest first
 _PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014")
-_MACHINES = {"x86_64": "x86_64", "arm64": "aarch64"}
+MACHINES = {"x86_64": "x86_64", "arm64": "aarch64"}
 
 
 def file_in_wheel(package: str, part: str, arch: str) -> tuple[bytes, str]:
@@ -33,7 +33,7 @@ def file_in_wheel(package: str, part: str, arch: str) -> tuple[bytes, str]:
 def _download(package: str, pinned: str, arch: str, folder: Path) -> None:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
     for platform in _PLATFORMS:
-        command += ["--platform", f"{platform}_{_MACHINES[arch]}"]
+        command += ["--platform", f"{platform}_{MACHINES[arch]}"]
     done = subprocess.run(
         [*command, "--dest", str(folder), f"{package}=={pinned}"],
         capture_output=True,

@@ -1,9 +1,12 @@
 """An artifact, checked again by whoever has it: its files, its answers, and those of other CPUs."""
 
 import base64
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ import numpy as np
 from coldpress.artifact import Artifact
 from coldpress.emulate.cpus import CPUS, sandbox_as, twin
 from coldpress.emulate.sandbox import Sandbox
-from coldpress.errors import UsageError
+from coldpress.errors import FunctionError, UsageError
 from coldpress.package.libraries import host_architecture
 from coldpress.progress import Progress
 from coldpress.tasks import Request, task_class
@@ -50,8 +53,13 @@ def recheck(artifact: Artifact, cpus: list[str], samples: Path | None, show: Pro
         changed = artifact.changed_files()
         checks.append(Check("files are what the manifest says", float(len(changed)), 0, not changed))
         say(f"{len(artifact.manifest['files'])} files, {len(changed)} changed {', '.join(changed[:5])}")
+    if "custom" in artifact.manifest:
+        checks.append(_code_answers(artifact, [] if samples is None else read_samples(samples), show))
+        if not artifact.manifest["models"]:
+            return checks
+        samples = None  # those were for the code; the model inside is asked what its own task is
     requests = _requests(artifact) if samples is None else read_samples(samples)
-    with twin(artifact.function_folder, artifact.manifest["engine"], host_architecture()) as here:
+    with _model_alone(artifact) as alone, twin(alone, artifact.manifest["engine"], host_architecture()) as here:
         with show.stage("native") as say:
             native = _answers(Sandbox(here), [*_expected_requests(artifact), *requests])
             checks.append(_as_expected(artifact, native))
@@ -65,6 +73,41 @@ def recheck(artifact: Artifact, cpus: list[str], samples: Path | None, show: Pro
                 checks.append(_between(cpu, _limit(artifact), drift, native, answers))
                 say(f"{len(answers)} answers, drift {drift.total:.6f}")
     return checks
+
+
+def _code_answers(artifact: Artifact, more: list[Request], show: Progress) -> Check:
+    """Custom code has no truth to be compared with; what it answered when it was built, it must answer still."""
+    from coldpress.custom.build import ask
+
+    requests = [sample["request"] for sample in artifact.manifest["custom"]["samples"]] + more
+    what, failed = "the code answers its samples", 0
+    if artifact.manifest["arch"] != host_architecture():
+        return Check(f"{what}: not asked, it is for another CPU", None, None, True)
+    with show.stage("code") as say, Sandbox(artifact.function_folder, python=artifact.python) as sandbox:
+        for request in requests:
+            try:
+                ask(sandbox, request)
+            except FunctionError as error:
+                failed += 1
+                say(str(error)[:200])
+        say(f"{len(requests)} samples, {failed} not answered")
+    return Check(what, float(failed), 0, not failed)
+
+
+@contextmanager
+def _model_alone(artifact: Artifact) -> Iterator[Path]:
+    """A function that serves the model itself, without custom code around it."""
+    if "custom" not in artifact.manifest:
+        yield artifact.function_folder
+        return
+    (name,) = artifact.manifest["models"]
+    with TemporaryDirectory(prefix="coldpress-alone-") as folder:
+        alone = Path(folder) / "function"
+        shutil.copytree(
+            artifact.function_folder, alone, ignore=shutil.ignore_patterns("code", "packages", "models")
+        )
+        shutil.copytree(artifact.model_folder(name), alone / "models" / name)
+        yield alone
 
 
 def _between(cpu: str, limit: float, drift: Drift, native: list[Any], answers: list[Any]) -> Check:
@@ -123,6 +166,6 @@ def _numbers(answer: Any) -> Iterator[float]:
 
 def _requests(artifact: Artifact) -> list[Request]:
     """Questions for the artifact's task, made from what it says of itself; not too many for emulation."""
-    spec = read_spec(str(artifact.function_folder / "models" / next(iter(artifact.manifest["models"]))))
+    spec = read_spec(str(artifact.model_folder(next(iter(artifact.manifest["models"])))))
     requests: list[Request] = task_class(spec["task"]).asked(spec)
     return requests[:: max(1, len(requests) // MOST_EMULATED)]

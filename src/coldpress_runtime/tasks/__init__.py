@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 #: what task.json calls a task → its class, in the file of that name
 CLASSES = {
     "audio-classification": "AudioClassification",
+    "custom": "Custom",
     "embeddings": "Embeddings",
     "fill-mask": "FillMask",
     "image-classification": "ImageClassification",

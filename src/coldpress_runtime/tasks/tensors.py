@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from coldpress_runtime.tasks import Route
 
 #: how each type is written in memory
-_CODES = {
+CODES = {
     "float32": "f",
     "float64": "d",
     "float16": "e",
@@ -29,7 +29,7 @@ _CODES = {
     "uint8": "B",
     "bool": "?",
 }
-_SIZES = {kind: Struct(f"<{code}").size for kind, code in _CODES.items()}
+SIZES = {kind: Struct(f"<{code}").size for kind, code in CODES.items()}
 #: enough digits to read back as the same number
 _FLOATS = {"float16": "%.5g", "float32": "%.9g", "float64": "%.17g"}
 _EXAMPLE = '{"inputs": {"NAME": [[…]]}}'
@@ -77,13 +77,15 @@ class Tensors:
         for name, (kind, shape) in self._inputs.items():
             if name not in given:
                 raise BadRequest(400, "missing_field", f"inputs.{name} is missing")
-            tensors.append(_tensor(given[name], f"inputs.{name}", kind, shape))
+            tensors.append(read_tensor(given[name], f"inputs.{name}", kind, shape))
         return tensors
 
 
-def _tensor(value: object, place: str, kind: str, wanted: "list[int | None]") -> "Input":
+def read_tensor(value: object, place: str, kind: str, wanted: "list[int | None]") -> "Input":
     if isinstance(value, dict):
         shape, data = _from_base64(value, place, kind)
+    elif isinstance(value, tuple):  # no JSON has one: it comes from code
+        shape, data = _from_bytes(value, place, kind)
     else:
         flat: list[Any] = []
         shape = _flatten(value, place, len(wanted), flat)
@@ -114,14 +116,26 @@ def _from_base64(value: "Mapping[str, object]", place: str, kind: str) -> "tuple
         data = a2b_base64(text)
     except (Error, ValueError):
         raise BadRequest(400, "invalid_base64", f"{place}.data is not base64") from None
-    count = _product(shape)
-    if len(data) != count * _SIZES[kind]:
+    _check_size(shape, data, place, kind)
+    return shape, data
+
+
+def _from_bytes(value: "tuple[Any, ...]", place: str, kind: str) -> "tuple[list[int], bytes]":
+    if len(value) != 3 or value[0] != kind or not isinstance(value[2], (bytes, bytearray, memoryview)):
+        raise BadRequest(400, "wrong_type", f"{place} must be ({kind!r}, shape, bytes), not {shown(value)}")
+    shape, data = [*value[1]], bytes(value[2])
+    _check_size(shape, data, place, kind)
+    return shape, data
+
+
+def _check_size(shape: list[int], data: bytes, place: str, kind: str) -> None:
+    size = product(shape) * SIZES[kind]
+    if len(data) != size:
         raise BadRequest(
             400,
             "wrong_shape",
-            f"{place}.data has {len(data)} bytes; {kind} of the shape {shown(shape)} has {count * _SIZES[kind]}",
+            f"{place}.data has {len(data)} bytes; {kind} of the shape {shown(shape)} has {size}",
         )
-    return shape, data
 
 
 def _flatten(value: object, place: str, depth: int, flat: "list[Any]") -> list[int]:
@@ -152,7 +166,7 @@ def _flatten(value: object, place: str, depth: int, flat: "list[Any]") -> list[i
 
 def _packed(flat: "list[Any]", place: str, kind: str) -> bytes:
     try:
-        return Struct(f"<{len(flat)}{_CODES[kind]}").pack(*flat)
+        return Struct(f"<{len(flat)}{CODES[kind]}").pack(*flat)
     except (struct_error, OverflowError) as error:
         raise BadRequest(400, "wrong_type", f"{place} holds what is no {kind}: {error}") from None
 
@@ -160,14 +174,14 @@ def _packed(flat: "list[Any]", place: str, kind: str) -> bytes:
 def _base64(tensor: "Tensor") -> str:
     from binascii import b2a_base64
 
-    kind, shape, data = _memory(tensor)
+    kind, shape, data = memory_of(tensor)
     text = b2a_base64(data, newline=False).decode()
     return f'{{"type": "{kind}", "shape": {shape}, "data": "{text}"}}'
 
 
 def _json(tensor: "Tensor", room: int) -> str:
-    kind, shape, data = _memory(tensor)
-    count = len(data) // _SIZES[kind]
+    kind, shape, data = memory_of(tensor)
+    count = len(data) // SIZES[kind]
     if 2 * count > room:  # no number is shorter than a digit and a comma
         raise BadRequest(
             413,
@@ -175,7 +189,7 @@ def _json(tensor: "Tensor", room: int) -> str:
             f"the answer has {count} numbers, more than {room} bytes hold: "
             'send less at a time, or ask for "encoding": "base64"',
         )
-    values = Struct(f"<{count}{_CODES[kind]}").unpack(data)
+    values = Struct(f"<{count}{CODES[kind]}").unpack(data)
     if kind == "bool":
         texts = ["true" if value else "false" for value in values]
     elif kind in _FLOATS:
@@ -186,17 +200,17 @@ def _json(tensor: "Tensor", room: int) -> str:
     else:
         texts = list(map(str, values))
     for axis in range(len(shape) - 1, 0, -1):
-        size, groups = shape[axis], _product(shape[:axis])
+        size, groups = shape[axis], product(shape[:axis])
         texts = [f"[{','.join(texts[at * size : at * size + size])}]" for at in range(groups)]
     return f"[{','.join(texts)}]" if shape else texts[0]
 
 
-def _memory(tensor: "Tensor") -> tuple[str, list[int], bytes]:
+def memory_of(tensor: "Tensor") -> tuple[str, list[int], bytes]:
     kind, shape = tensor.form()
-    return kind, shape, read_memory(tensor.address, _product(shape) * _SIZES[kind])
+    return kind, shape, read_memory(tensor.address, product(shape) * SIZES[kind])
 
 
-def _product(sizes: list[int]) -> int:
+def product(sizes: list[int]) -> int:
     product = 1
     for size in sizes:
         product *= size
