@@ -68,22 +68,24 @@ def test_the_specification_names_tests_that_exist() -> None:
 
 @pytest.mark.slow
 def test_the_readme_works_as_written(tmp_path: Path) -> None:
-    """Every shell and Python block, in order, in an empty folder."""
+    """Every shell and Python block, in order, in an empty folder; the class as the code of a project."""
     blocks = re.findall(r"```(sh|python)\n(.*?)```", README, flags=re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["sh", "python"]
+    assert [kind for kind, _ in blocks] == ["sh", "python", "python"]
+    shell, python, code = (block for _, block in blocks)
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    for kind, block in blocks:
-        command = ["sh", "-euc", block] if kind == "sh" else [sys.executable, "-c", block]
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env={"PATH": path, "COLDPRESS_CACHE": str(tmp_path / "cache")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+
+    def run(command: list[str]) -> str:
+        env = {"PATH": path, "COLDPRESS_CACHE": str(tmp_path / "cache")}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-    assert "2 vectors of 384" in done.stdout
+        return done.stdout
+
+    run(["sh", "-euc", shell])
+    assert "2 vectors of 384" in run([sys.executable, "-c", python])
+    run(["coldpress", "init", "demo:minilm"])
+    (tmp_path / "model.py").write_text(code)
+    run(["coldpress", "build", "--out", "mine", "--quick", "--package", "none"])
+    assert run(["coldpress", "invoke", "mine", "--data", '[{"text": "a"}, {"text": "b"}]']).count("first") == 2
 
 
 def test_the_readme_names_the_make_targets() -> None:

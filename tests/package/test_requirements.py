@@ -4,7 +4,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coldpress.errors import ColdpressError, TooLarge, UsageError
@@ -54,6 +54,7 @@ def test_modules_are_unpacked_and_scripts_are_not(tmp_path: Path) -> None:
     ]
 
 
+@settings(deadline=None)
 @given(
     parts=st.lists(st.sampled_from(["..", ".", "a", "/", "\\", "b.py"]), min_size=1, max_size=5),
     lead=st.sampled_from(["", "/", "../"]),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lambda_events import function_url, load_balancer
 from torch import nn
@@ -118,6 +118,24 @@ def test_compiled_requirements_pin_the_python(project: Projects) -> None:
     assert artifact.manifest["python"] == artifact.python == "3.12"
     assert list(artifact.function_folder.glob("packages/markupsafe/_speedups.cpython-312-*.so"))
     assert ask(artifact, {"a": 1}) == [{"markupsafe._speedups": 2}]
+
+
+def test_for_another_cpu_with_its_wheels(project: Projects) -> None:
+    code = "import markupsafe._speedups\n" + ADDS
+    artifact = press(project(code, _requires(COMPILED) + "[samples]\nrequests = [{ a = 1 }]\n"), arch="arm64")
+    (library,) = artifact.function_folder.glob("packages/markupsafe/_speedups.*.so")
+    assert int.from_bytes(library.read_bytes()[18:20], "little") == 183, "ELF's number for aarch64"
+    assert artifact.manifest["arch"] == "arm64"
+    assert artifact.manifest["custom"]["samples"][0]["answer"] == {"sum": 2}
+
+
+def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
+    hashes = []
+    for place in (tmp_path / "a", tmp_path / "somewhere-else"):
+        place.mkdir()
+        folder = write_project(place, ADDS, _requires(PURE))
+        hashes.append(coldpress.build(folder, out=place / "out").manifest)
+    assert hashes[0] == hashes[1]
 
 
 STREAMS = """
@@ -469,11 +487,13 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(answer=JSON)
 def test_every_answer_with_a_json_form_is_written(answer: Any) -> None:
     assert json.loads(written(answer)) == answer
 
 
+@settings(deadline=None)
 @given(answer=JSON, poison=st.sampled_from([float("nan"), float("inf"), b"", object(), {1, 2}, 1j]))
 def test_whatever_has_none_is_found(answer: Any, poison: Any) -> None:
     with pytest.raises(CodeError, match=r"^answer\[1\]\[\"x\"\] is "):

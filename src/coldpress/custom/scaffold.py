@@ -2,17 +2,25 @@
 
 import json
 import os
+import struct
+from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 
 from coldpress.custom.project import FILE
-from coldpress.errors import TargetError
+from coldpress.errors import TargetError, UsageError
 from coldpress.intake import Options, find
 from coldpress.intake.folder import function_name
 
 CODE = "model.py"
 #: one grey pixel, as a PNG
 _PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+#: an eighth of a second of silence, as a WAV
+_SOUND = b64encode(
+    b"RIFF"
+    + struct.pack("<I4s4sIHHIIHH4sI", 1036, b"WAVE", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8, b"data", 1000)
+    + b"\x80" * 1000
+).decode()
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,7 @@ _SHAPES = {
     "fill-mask": _Shape({"text": "London is a MASK."}, '[{"token_str": "city", "score": 0.9, …}]'),
     "image-classification": _Shape({"image": _PIXEL}, '[{"label": "…", "score": 0.9}]'),
     "image-embeddings": _Shape({"image": _PIXEL}, '{"embeddings": [[0.1, …]]}'),
+    "audio-classification": _Shape({"audio": _SOUND}, '[{"label": "…", "score": 0.9}]'),
 }
 
 _TOML = """\
@@ -147,6 +156,11 @@ def _texts(folder: Path, model: str | None) -> tuple[str, str]:
 def _detected(model: str) -> tuple[str, dict[str, object], str]:
     """The name of a model, and how its task is asked."""
     with find(model, Options()) as source:
+        if source.task not in _SHAPES:
+            raise UsageError(
+                f"{model} takes named tensors, and init has no class for that: run it without a model, and ask "
+                "ctx.session('model') in a class of your own"
+            )
         shape = _SHAPES[source.task]
         request = dict(shape.request)
         if source.task == "fill-mask":
