@@ -72,3 +72,23 @@ def test_what_is_no_text_encoder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a dict"):
         coldpress.build({"weights": 1}, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_prompts_are_sentence_transformers_own(tiny_folder: Path, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+
+    words = Transformer(str(tiny_folder))
+    prompts = {"query": "query: ", "passage": "passage: ", "none": ""}
+    model = SentenceTransformer(modules=[words, Pooling(64)], prompts=prompts, default_prompt_name="passage")
+    model.save(str(tmp_path / "model"), create_model_card=False)
+    artifact = coldpress.build(
+        tmp_path / "model", out=tmp_path / "out", precision="fp32", quick=True, package="none"
+    )
+    function = artifact.function()
+    for name in (None, "query", "passage"):
+        asked = {"text": "a tram"} | ({"prompt_name": name} if name else {})
+        theirs = model.encode("a tram", **({"prompt_name": name} if name else {}))
+        assert np.abs(np.array(function(asked)["embeddings"][0]) - theirs).max() <= 1e-5
+    refused = function({"text": "a", "prompt_name": "other"})["error"]["message"]
+    assert refused == "'prompt_name' is 'other'; this model has: passage, query"

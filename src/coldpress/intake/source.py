@@ -87,6 +87,9 @@ class TextEncoder(Folder):
     lowercase: bool
     #: layers between pooling and normalization
     dense: tuple[Dense, ...] = ()
+    #: what sentence-transformers puts before texts, by name, and the name of the one that is usual
+    prompts: dict[str, str] = field(default_factory=dict)
+    prompt: str | None = None
     #: kinds of parts that a text may have: two where a model reads pairs and is told which part is which
     token_types: int = 0
     vocabulary: int = 0

@@ -39,6 +39,7 @@ def describe_text(common: dict[str, Any], config: dict[str, Any], options: Optio
         pooling = _asked_pooling(options.pooling)
         normalize = normalize and bool(pooling)
         dense = dense if pooling else ()
+    prompts, prompt = _prompts(folder) if modules else ({}, None)
     labels = label_names(config) if task in ("text-classification", "token-classification", "reranking") else ()
     return TextEncoder(
         **common,
@@ -49,6 +50,8 @@ def describe_text(common: dict[str, Any], config: dict[str, Any], options: Optio
         max_tokens=_max_tokens(folder, config, options.max_tokens),
         lowercase=bool(optional_json(folder / "sentence_bert_config.json").get("do_lower_case", False)),
         dense=dense,
+        prompts=prompts,
+        prompt=prompt,
         token_types=_whole(config.get("type_vocab_size"), TYPES.get(architecture, 0)),
         vocabulary=_whole(config.get("vocab_size"), VOCABULARIES.get(architecture, 0)),
         labels=labels,
@@ -56,6 +59,18 @@ def describe_text(common: dict[str, Any], config: dict[str, Any], options: Optio
         projection=projection if pooling == ("lasttoken",) else 0,
         encoder_only=architecture in ENCODERS,
     )
+
+
+def _prompts(folder: Path) -> tuple[dict[str, str], str | None]:
+    """What stands before texts, as sentence-transformers has it: by name, and which is the usual one."""
+    path = folder / "config_sentence_transformers.json"
+    said = optional_json(path)
+    named = said.get("prompts")
+    prompts = {str(name): str(text) for name, text in named.items() if text} if isinstance(named, dict) else {}
+    usual = said.get("default_prompt_name")
+    if usual is not None and not (isinstance(named, dict) and usual in named):
+        raise IntakeError(f"{path} has the default prompt {usual!r}, and no such prompt")
+    return prompts, usual if usual in prompts else None
 
 
 def _projection(config: dict[str, Any]) -> int:

@@ -24,6 +24,8 @@ class Embeddings(TextTask):
 
     def _inputs(self, tokenizer: Any, request: Request) -> "Iterator[tuple[Tensor, ...]]":
         words = text_in(request, "text", '{"text": "…"}')
+        name = request.get("prompt_name", self.source.prompt)
+        words = self.source.prompts[name] + words if name else words
         words = words.lower() if self.source.lowercase else words
         inputs = tokenizer(words, truncation=True, max_length=self.source.max_tokens, return_tensors="pt")
         yield (inputs["input_ids"],)
@@ -44,6 +46,7 @@ class Embeddings(TextTask):
             "per_token": not self.source.pooling,
             "pooling": "+".join(self.source.pooling) or "none",
             "normalize": self.source.normalize,
+            **({"prompts": self.source.prompts, "prompt": self.source.prompt} if self.source.prompts else {}),
             **super().spec(),
         }
 

@@ -23,7 +23,10 @@ def paths(spec: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def _plain_request(spec: "dict[str, Any]") -> "dict[str, Any]":
-    return described({"text": one_or_many(spec), "truncate": {"type": "boolean", "default": True}}, ["text"])
+    asked = {"text": one_or_many(spec), "truncate": {"type": "boolean", "default": True}}
+    if spec.get("prompts"):
+        asked["prompt_name"] = {"enum": list(spec["prompts"])}
+    return described(asked, ["text"])
 
 
 def _plain_answer(spec: "dict[str, Any]") -> "dict[str, Any]":

@@ -23,20 +23,22 @@ class Embeddings:
         self._name: str = spec["name"]
         self._dimensions: int = spec["dimensions"]
         self._pooled: bool = spec["pooling"] != "none"
+        self._prompts: dict[str, str] = spec.get("prompts", {})
+        self._prompt: str | None = spec.get("prompt")
         self.routes: dict[str, Route] = {"/": self.plain}
         if self._pooled:
             self.routes["/v1/embeddings"] = self.openai
 
     def plain(self, request: object, room: int) -> str:
         body = fields(request, '{"text": "…"}')
-        many = texts(body, "text", self._reader.limits)
+        many = self._prompted(body, texts(body, "text", self._reader.limits))
         ids = self._reader.singles(many, "text", flag(body, "truncate", True))
         rows = self._rows(ids, self._numbers if self._pooled else self._nested, room, "text")
         return '{"embeddings": [' + ", ".join(rows) + "]}"
 
     def openai(self, request: object, room: int) -> str:
         body = fields(request, '{"input": "…", "model": "…"}')
-        many = texts(body, "input", self._reader.limits)
+        many = self._prompted(body, texts(body, "input", self._reader.limits))
         render = self._render(body)
         ids = self._reader.singles(many, "input")
         rows = self._rows(ids, render, room - 64 * len(many), "input")
@@ -48,6 +50,16 @@ class Embeddings:
             f'{{"object": "list", "data": [{data}], "model": {quote(self._name)}, '
             f'"usage": {{"prompt_tokens": {tokens}, "total_tokens": {tokens}}}}}'
         )
+
+    def _prompted(self, body: "Mapping[str, object]", many: list[str]) -> list[str]:
+        """Texts with what the model was trained to see before them: the usual prompt, or the one that is named."""
+        name = body.get("prompt_name", self._prompt)
+        if name is None:
+            return many
+        if name not in self._prompts:
+            known = ", ".join(self._prompts) or "none"
+            raise BadRequest(400, "unsupported_value", f"'prompt_name' is {shown(name)}; this model has: {known}")
+        return [self._prompts[name] + text for text in many]
 
     def _render(self, body: "Mapping[str, object]") -> "Render":
         dimensions = body.get("dimensions")
