@@ -103,7 +103,7 @@ def _shown(attempt: dict[str, Any]) -> str:
 
 
 def apart(name: str) -> dict[str, Any]:
-    """The same in a process of its own: exporters leave state behind, and one that dies is a row like any other."""
+    """The same in a process of its own: exporters leave state behind, and one that dies is a row too."""
     command = [sys.executable, __file__, ONE, name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stdout.strip().splitlines()
@@ -111,7 +111,7 @@ def apart(name: str) -> dict[str, Any]:
         kind = next(entry.kind for entry in ENTRIES if entry.name == name)
         return {
             "kind": kind,
-            "fp32": {"failed": f"the process ended with {done.returncode}: {done.stderr[-300:]}"},
+            "fp32": {"failed": f"ended with {done.returncode}: {done.stderr[-300:]}"},
         }
     row: dict[str, Any] = json.loads(lines[-1])
     return row
