@@ -1,14 +1,16 @@
 """Intake: find a model and describe it. Whatever a person has comes out as one `Source`."""
 
 import re
+import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from coldpress.errors import ModelNotFound, UsageError
 from coldpress.intake.archive import ENDINGS, unpacked
 from coldpress.intake.source import Options, Source
+from coldpress.intake.web import fetch, is_address
 
 __all__ = ["Options", "Source", "find"]
 
@@ -25,18 +27,24 @@ def find(model: Any, options: Options) -> AbstractContextManager[Source]:
         from coldpress.intake.live import describe_live
 
         return describe_live(model, options)
+    return _named(str(model), options)
+
+
+def _named(text: str, options: Options) -> AbstractContextManager[Source]:
+    """By path, address or name."""
     from coldpress.intake.folder import describe_folder
 
-    text = str(model)
     if text.startswith("demo:"):
         from coldpress.intake.demo import demo_folder
 
         return nullcontext(describe_folder(demo_folder(text), text, options))
+    if is_address(text):
+        return _fetched(text, options)
     if Path(text).is_dir():
         return nullcontext(describe_folder(Path(text), Path(text).resolve().name, options))
     if Path(text).is_file():
         return _file(Path(text), options)
-    if isinstance(model, str) and _HUB_ID.fullmatch(text) and not text.startswith("."):
+    if _HUB_ID.fullmatch(text) and not text.startswith("."):
         from coldpress.intake.hub import download
 
         folder, origin = download(text, options.revision, options.trust_remote_code)
@@ -77,6 +85,12 @@ def _file(path: Path, options: Options) -> AbstractContextManager[Source]:
         f"{path} is a file that no model is known to come as: .onnx, .pt2, TorchScript, an archive "
         f"({', '.join(ENDINGS)}), or weights with --module"
     )
+
+
+@contextmanager
+def _fetched(url: str, options: Options) -> Iterator[Source]:
+    with tempfile.TemporaryDirectory(prefix="coldpress-fetched-") as folder, ExitStack() as stack:
+        yield stack.enter_context(_file(fetch(url, Path(folder)), options))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from coldpress.errors import MissingExtra, ModelNotFound
+from coldpress.intake.web import check_address
 
 # Weights come as safetensors; pickles stay where they are.
 DATA_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*/*.json", "*/*.safetensors"]
@@ -11,10 +12,11 @@ DATA_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "*/*.json", "*/*.sa
 def download(model: str, revision: str | None, code: bool = False) -> tuple[Path, str]:
     """The folder that holds `model`, from the cache or from the hub, and its exact origin."""
     try:
-        from huggingface_hub import snapshot_download
+        from huggingface_hub import constants, snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
     except ImportError:
         raise MissingExtra("export", "huggingface_hub", f"fetching {model} from the hub") from None
+    check_address(constants.ENDPOINT)
     at = f"{model}@{revision}" if revision else model
     try:
         wanted = [*DATA_FILES, "*.py"] if code else DATA_FILES
