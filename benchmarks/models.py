@@ -122,7 +122,14 @@ def contestants(name: str, work: Path) -> tuple[dict[str, Run], dict[str, Any]]:
     """Everything that runs the model called `name`, on one thread each; and what the chooser took."""
     torch.manual_seed(0)
     model, example = MODELS[name]()
-    model.eval()
+    made = peers(name, model.eval(), example, work)
+    pressed = coldpress.build(model, out=work / name, inputs=example, package="none")
+    made[OURS] = _ours(pressed, next(iter(pressed.manifest["models"].values()))["inputs"][0]["type"])
+    return made, pressed.measured()["candidates"][0]
+
+
+def peers(name: str, model: nn.Module, example: Tensor, work: Path) -> dict[str, Run]:
+    """Others that run the model; its graph stays in `work`."""
     torch.set_num_threads(1)
     logging.getLogger().setLevel(logging.ERROR)
     made: dict[str, Run] = {"torch fp32": partial(_torch, model)}
@@ -144,9 +151,7 @@ def contestants(name: str, work: Path) -> tuple[dict[str, Run], dict[str, Any]]:
         )
     made["onnxruntime"] = _onnxruntime(graph)
     made["openvino"] = _openvino(graph)
-    pressed = coldpress.build(model, out=work / name, inputs=example, package="none")
-    made[OURS] = _ours(pressed, next(iter(pressed.manifest["models"].values()))["inputs"][0]["type"])
-    return made, pressed.measured()["candidates"][0]
+    return made
 
 
 def inputs(name: str, batch: int) -> NDArray[Any]:
@@ -170,6 +175,14 @@ def _onnxruntime(path: Path) -> Run:
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     return lambda x: session.run(None, {"x": x})
+
+
+def onnxruntime_int8(path: Path) -> Run:
+    """What its own quantizer makes of the same graph."""
+    from masked import quantize_dynamic
+
+    quantize_dynamic(path, path.with_suffix(".int8.onnx"))
+    return _onnxruntime(path.with_suffix(".int8.onnx"))
 
 
 def _openvino(path: Path) -> Run:

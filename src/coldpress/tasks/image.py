@@ -73,9 +73,13 @@ class ImageTask:
     def samples(self) -> list[Request]:
         return self.asked({})
 
+    @staticmethod
+    def request(data: bytes) -> Request:
+        return {"image": b64encode(data).decode()}
+
     @classmethod
     def asked(cls, spec: Mapping[str, Any]) -> list[Request]:
-        return [_request(png(picture)) for picture in made_up(SAMPLES, seed=1)]
+        return [cls.request(png(picture)) for picture in made_up(SAMPLES, seed=1)]
 
     def truth(self, requests: list[Request]) -> list[Answer]:
         """As the original is used: opened by Pillow, made ready by its own processor."""
@@ -95,7 +99,7 @@ class ImageTask:
 
     def timed(self) -> dict[str, Request]:
         (picture,) = made_up(1, seed=2)
-        one = _request(png(picture))
+        one = self.request(png(picture))
         return {"one": one, "four": one | {"image": [one["image"]] * 4}}
 
     def calibration(self) -> list[Feed]:
@@ -129,7 +133,3 @@ class ImageTask:
             "size": list(source.size),
             "limits": LIMITS,
         }
-
-
-def _request(data: bytes) -> Request:
-    return {"image": b64encode(data).decode()}

@@ -1,0 +1,121 @@
+"""Vision transformers on press beside their peers, and what a picture's function costs at its first request.
+
+Small models with generated weights, 224 × 224 pixels, one thread, everything taking turns. Peers get pixel values
+that are ready; press gets bytes, as they are decoded. Cold starts are whole functions', a text's beside a picture's.
+
+    python benchmarks/vision.py [--rounds 15]
+"""
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from torch import nn
+
+import coldpress
+from coldpress.emulate.sandbox import Sandbox
+from coldpress.machine import cpu_name
+from coldpress.pictures import made_up, png
+from coldpress.tasks.image import ImageTask
+from coldpress_runtime.model import open_model
+from models import Only, Run, onnxruntime_int8, peers
+from warm import alternate
+
+RESULT = Path(__file__).parent / "results" / "vision.json"
+SMALL = {"hidden_size": 192, "num_hidden_layers": 6, "num_attention_heads": 3, "intermediate_size": 768}
+CROPPED = {"size": {"shortest_edge": 256}, "crop_size": {"height": 224, "width": 224}}
+#: config, class, settings, what it answers with, processor and its settings
+MODELS: dict[str, tuple[str, str, dict[str, Any], str, str, dict[str, Any]]] = {
+    "ViT": ("ViT", "ViTForImageClassification", SMALL | {"num_labels": 100}, "logits", "ViT", {}),
+    "DeiT": ("DeiT", "DeiTForImageClassification", SMALL | {"num_labels": 100}, "logits", "DeiT", {}),
+    "DINOv2": (
+        "Dinov2",
+        "Dinov2Model",
+        SMALL | {"image_size": 224, "patch_size": 14, "mlp_ratio": 4},
+        "pooler_output",
+        "Bit",
+        CROPPED,
+    ),
+    "CLIP vision": ("CLIPVision", "CLIPVisionModel", SMALL | {"patch_size": 16}, "pooler_output", "CLIP", CROPPED),
+}
+BATCHES = (1, 4)
+
+
+def make(name: str, folder: Path) -> nn.Module:
+    config, model, settings, gives, processor, sizes = MODELS[name]
+    torch.manual_seed(0)
+    made: Any = getattr(transformers, model)(getattr(transformers, f"{config}Config")(**settings)).eval()
+    made.save_pretrained(folder)
+    getattr(transformers, f"{processor}ImageProcessorPil")(**sizes).save_pretrained(folder)
+    return Only(made, "pixel_values", gives).eval()
+
+
+def ours(pressed: coldpress.Artifact) -> Run:
+    folder = pressed.function_folder
+    (model,) = (folder / "models").iterdir()
+    session = open_model(str(model), (str(folder / "lib"),), 1).session
+    return lambda pixels: session.see(pixels.tobytes())
+
+
+def warm(name: str, work: Path, rounds: int) -> dict[str, Any]:
+    model = make(name, work / name)
+    pressed = coldpress.build(work / name, out=work / f"{name}.out", engine="press", quick=True, package="none")
+    (described,) = pressed.manifest["models"].values()
+    row: dict[str, Any] = {"drift": described["drift"]["total"]}
+    example = torch.randn(1, 3, 224, 224)
+    contestants = peers(name, model, example, work) | {"onnxruntime int8": onnxruntime_int8(work / f"{name}.onnx")}
+    for batch in BATCHES:
+        values = np.random.default_rng(batch).standard_normal((batch, 3, 224, 224)).astype(np.float32)
+        pixels = np.random.default_rng(batch).integers(0, 256, (batch, 224, 224, 3), dtype=np.uint8)
+        runs: dict[str, Callable[[], object]] = {peer: partial(run, values) for peer, run in contestants.items()}
+        runs["press"] = partial(ours(pressed), pixels)
+        times = alternate(runs, rounds)
+        best = min(took for peer, took in times.items() if peer != "press")
+        row[f"batch of {batch}, ms"] = times | {"press / best": round(times["press"] / best, 3)}
+    return row
+
+
+def cold(work: Path, rounds: int) -> dict[str, float]:
+    """Process start to first answer: a text encoder, and a picture's classifier, on the same engine."""
+    picture = png(made_up(1, seed=2)[0])
+    text = coldpress.build("demo:minilm", out=work / "text", quick=True, package="none").function_folder
+    looks = work / "ViT.out" / "function"
+    events = {text: b'{"text": "hello, world"}', looks: json.dumps(ImageTask.request(picture)).encode()}
+    took: dict[Path, list[float]] = {text: [], looks: []}
+    for _ in range(rounds):
+        for function, event in events.items():
+            with Sandbox(function, cpus={max(os.sched_getaffinity(0))}) as sandbox:
+                took[function].append((sandbox.invoke(event).done - sandbox.started) * 1000)
+    medians = {"text, ms": median(took[text]), "picture, ms": median(took[looks])}
+    return {name: round(value, 1) for name, value in medians.items()} | {
+        "picture / text": round(medians["picture, ms"] / medians["text, ms"], 2)
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    rounds = parser.parse_args().rounds
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    with tempfile.TemporaryDirectory() as folder:
+        result: dict[str, Any] = {
+            "machine": {"cpu": cpu_name(), "cores": os.cpu_count()},
+            "rounds": rounds,
+            "models": {name: warm(name, Path(folder), rounds) for name in MODELS},
+            "cold": cold(Path(folder), rounds),
+        }
+    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
