@@ -1,7 +1,7 @@
 """Vision transformers on press beside their peers, and what a picture's function costs at its first request.
 
 Small models with generated weights, 224 × 224 pixels, one thread, everything taking turns. Peers get pixel values
-that are ready; press gets bytes, as they are decoded. Cold starts are whole functions', a text's beside a picture's.
+that are ready; press gets bytes, as they are decoded. Cold starts are whole functions'.
 
     python benchmarks/vision.py [--rounds 15]
 """
