@@ -46,7 +46,7 @@ def test_a_pickle_is_refused_and_never_opened(tiny_folder: Path, tmp_path: Path)
     (model / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'touch opened'\ntR.")
     done = run_build(model, tmp_path / "out")
     assert done.returncode == 1
-    assert "safe_serialization" in done.stderr
+    assert "is a pickle that needs code" in " ".join(done.stderr.split())
     assert not Path("opened").exists()
 
 

@@ -242,3 +242,31 @@ def test_a_weight_too_large_for_half_stays_whole(model: onnx.ModelProto, context
     pressed = rewritten(model, context, "half")
     kept = initializers(pressed)[table.name]
     assert kept.data_type == onnx.TensorProto.FLOAT
+
+
+def test_what_a_branch_reads_stays(context: Context) -> None:
+    """Graphs inside of nodes read names of the graph around them."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    inner = helper.make_graph(
+        [helper.make_node("Add", ["y", "apart"], ["z"])], "then", [], [helper.make_tensor_value_info("z", 1, None)]
+    )
+    graph = helper.make_graph(
+        [
+            helper.make_node("Gemm", ["x", "weight"], ["y"], name="gemm"),
+            helper.make_node("If", ["yes"], ["out"], then_branch=inner, else_branch=inner),
+        ],
+        "branches",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)],
+        [
+            numpy_helper.from_array(np.eye(4, dtype=np.float32), "weight"),
+            numpy_helper.from_array(np.ones(4, np.float32), "apart"),
+            numpy_helper.from_array(np.array(True), "yes"),
+        ],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    for step in ("unfold-gemm", "drop-zeros", "skip-norm"):
+        made = find_rewrite(step)(made, context, "")
+    assert {tensor.name for tensor in made.graph.initializer} >= {"apart", "yes"}
+    onnx.checker.check_model(made)

@@ -1,6 +1,7 @@
 """Looking at an ONNX graph: the few questions that several rewrites ask."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import onnx
@@ -25,6 +26,18 @@ def linears(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
             weight = known[node.input[1]]
             if weight.data_type == onnx.TensorProto.FLOAT and len(weight.dims) == 2:
                 yield node
+
+
+def reads(nodes: Iterable[onnx.NodeProto]) -> Counter[str]:
+    """How often each name is read, also by graphs inside of nodes: a branch may read what stands around it."""
+    found: Counter[str] = Counter()
+    for node in nodes:
+        found.update(node.input)
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                found.update(reads(inner.node))
+                found.update(output.name for output in inner.output)
+    return found
 
 
 def replace_nodes(model: onnx.ModelProto, nodes: list[onnx.NodeProto]) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from coldpress.optimize.graph import array, initializers, replace_initializers, replace_nodes
+from coldpress.optimize.graph import array, initializers, reads, replace_initializers, replace_nodes
 from coldpress.optimize.rewrites import Context
 from coldpress.optimize.rounding import coarse
 
@@ -28,7 +28,7 @@ def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelP
             helper.make_node("Gather", [f"{table}.scale", ids], [f"{out}.scale"]),
             helper.make_node("Mul", [f"{out}.cast", f"{out}.scale"], [out]),
         ]
-    still_read = {name for node in nodes for name in node.input}
+    still_read = reads(nodes)
     kept = [tensor for name, tensor in tables.items() if name not in added or name in still_read]
     replace_nodes(model, nodes)
     replace_initializers(model, kept + [tensor for pair in added.values() for tensor in pair])

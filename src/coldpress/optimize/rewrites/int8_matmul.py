@@ -8,14 +8,12 @@ drift falls from 0.148 to 0.135, and no time is spent for it when the model runs
 tensor share its quantization.
 """
 
-from collections import Counter
-
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from coldpress.optimize.graph import array, initializers, linears, replace_initializers, replace_nodes
+from coldpress.optimize.graph import array, initializers, linears, reads, replace_initializers, replace_nodes
 from coldpress.optimize.observe import observe
 from coldpress.optimize.rewrites import Context
 from coldpress.optimize.rounding import coarse, round_by_answers
@@ -32,7 +30,7 @@ def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelP
         return model
     tensors = initializers(model)
     biases = _biases(model, layers, tensors)
-    reads = observe(model, {node.input[0] for node in layers.values()}, context.calibration, MOST_ROWS)
+    seen = observe(model, {node.input[0] for node in layers.values()}, context.calibration, MOST_ROWS)
     nodes: list[onnx.NodeProto] = []
     made: dict[str, onnx.TensorProto] = {}
     quantized: set[str] = set()
@@ -49,7 +47,7 @@ def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelP
             quantized.add(source)
             parts = [f"{source}.int8", f"{source}.scale", f"{source}.zero"]
             nodes.append(helper.make_node("DynamicQuantizeLinear", [source], parts, name=parts[0]))
-        values, scale = _rounded(array(tensors[weight]), reads[source])
+        values, scale = _rounded(array(tensors[weight]), seen[source])
         for name, content in ((f"{layer.name}.weight", values), (f"{layer.name}.steps", scale)):
             made[name] = numpy_helper.from_array(content, name)
         add, bias = biases.get(node.output[0], (None, ""))
@@ -71,7 +69,7 @@ def apply(model: onnx.ModelProto, context: Context, setting: str) -> onnx.ModelP
             )
         )
     replace_nodes(model, nodes)
-    still_read = {name for node in nodes for name in node.input}
+    still_read = reads(nodes)
     replace_initializers(
         model, [*(one for one in model.graph.initializer if one.name in still_read), *made.values()]
     )
@@ -83,7 +81,7 @@ def _biases(
     model: onnx.ModelProto, layers: dict[str, onnx.NodeProto], tensors: dict[str, onnx.TensorProto]
 ) -> dict[str, tuple[onnx.NodeProto, str]]:
     """For each layer's output that nothing but an Add of a constant vector reads: that Add, and the vector."""
-    readers = Counter(name for node in model.graph.node for name in node.input)
+    readers = reads(model.graph.node)
     readers.update(output.name for output in model.graph.output)
     found = {}
     for node in model.graph.node:

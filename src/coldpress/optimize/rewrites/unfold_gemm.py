@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from coldpress.optimize.graph import array, initializers, replace_initializers, replace_nodes
+from coldpress.optimize.graph import array, initializers, reads, replace_initializers, replace_nodes
 from coldpress.optimize.rewrites import Context
 
 
@@ -40,7 +40,7 @@ def unfold_gemm(model: onnx.ModelProto) -> onnx.ModelProto:
         if bias:
             nodes.append(helper.make_node("Add", [product, bias], [node.output[0]], name=f"{node.name}.bias"))
     replace_nodes(model, nodes)
-    still_read = {name for node in nodes for name in node.input}
+    still_read = reads(nodes)
     kept = [tensor for tensor in model.graph.initializer if tensor.name in still_read]
     replace_initializers(model, kept)
     return model
