@@ -249,7 +249,10 @@ def test_what_a_branch_reads_stays(context: Context) -> None:
     from onnx import TensorProto, helper, numpy_helper
 
     inner = helper.make_graph(
-        [helper.make_node("Add", ["y", "apart"], ["z"])], "then", [], [helper.make_tensor_value_info("z", 1, None)]
+        [helper.make_node("Add", ["y", "apart"], ["z"])],
+        "then",
+        [],
+        [helper.make_tensor_value_info("z", 1, [1, 4])],
     )
     graph = helper.make_graph(
         [
@@ -258,7 +261,7 @@ def test_what_a_branch_reads_stays(context: Context) -> None:
         ],
         "branches",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])],
-        [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, [1, 4])],
         [
             numpy_helper.from_array(np.eye(4, dtype=np.float32), "weight"),
             numpy_helper.from_array(np.ones(4, np.float32), "apart"),
