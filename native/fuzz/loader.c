@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { MOST_WORK = 1 << 21, MOST_FLOATS = 1 << 21, TEXTS = 4, LONG = 79 };
+enum { MOST_WORK = 1 << 21, MOST_FLOATS = 1 << 21, TEXTS = 4, LONG = 79, PICTURES = 3, MOST_PIXELS = 1 << 18 };
 
 /* One is as long as several blocks and all vectors of a row of scores, where the model takes that much. */
 static const struct { const char *text; uint32_t tokens; } TEXT[TEXTS] = {
@@ -48,26 +48,36 @@ static int right_sums(const struct press_model *model) {
     return 1;
 }
 
-static float *run(const struct press_model *model, const char *kernels, const int32_t *ids, const uint32_t *starts,
-                  uint32_t texts, size_t floats) {
+/* What a model is asked: texts by their ids, or, where there are pixels, as many pictures. */
+struct asked {
+    const int32_t *ids;
+    const uint32_t *starts;
+    const uint8_t *pixels;
+    uint32_t count;
+};
+
+static float *run(const struct press_model *model, const char *kernels, const struct asked *asked, size_t floats) {
     char error[PRESS_ERROR_SIZE];
     struct press_session *session = press_start(model, 1, kernels, error);
     if (!session) return 0;
     float *out = malloc(sizeof *out * floats);
-    if (!press_run(session, ids, 0, starts, texts, out, error)) free(out), out = 0;
+    size_t done = asked->pixels ? press_see(session, asked->pixels, asked->count, out, error)
+                                : press_run(session, asked->ids, 0, asked->starts, asked->count, out, error);
+    if (!done) free(out), out = 0;
     press_stop(session);
     return out;
 }
 
-static void run_all(const struct press_model *model, const int32_t *ids, const uint32_t *starts, uint32_t texts) {
+static void run_all(const struct press_model *model, const struct asked *asked) {
     static const char *const tables[] = {"avx512", "avx2", "neon"};
-    size_t floats = press_dimensions(model) * (press_per_token(model) ? starts[texts] : texts);
-    float *plain = run(model, "portable", ids, starts, texts, floats);
+    size_t tokens = asked->pixels ? asked->count * press_max_tokens(model) : asked->starts[asked->count];
+    size_t floats = press_dimensions(model) * (press_per_token(model) ? tokens : asked->count);
+    float *plain = run(model, "portable", asked, floats);
     if (!plain) return;
     int finite = 1, same = right_sums(model);
     for (size_t i = 0; i < floats; i++) finite &= isfinite(plain[i]) != 0;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        float *other = run(model, tables[i], ids, starts, texts, floats);
+        float *other = run(model, tables[i], asked, floats);
         PROMISE(!other || !finite || !same || !memcmp(plain, other, sizeof *plain * floats));
         free(other);
     }
@@ -76,7 +86,20 @@ static void run_all(const struct press_model *model, const int32_t *ids, const u
     free(json), free(plain);
 }
 
+static void look(const struct press_model *model) {
+    size_t size = press_picture_bytes(model);
+    if (size > MOST_PIXELS || work(model, PICTURES * model->header->max_tokens) > MOST_WORK || memory(model) > MOST_FLOATS) return;
+    uint8_t *pixels = malloc(PICTURES * size);
+    for (size_t i = 0; i < PICTURES * size; i++) pixels[i] = (uint8_t)(i * 37 + i / 251);
+    run_all(model, &(struct asked){.pixels = pixels, .count = PICTURES});
+    free(pixels);
+}
+
 static void use(const struct press_model *model) {
+    if (press_picture_bytes(model)) {
+        look(model);
+        return;
+    }
     int32_t ids[TEXTS * LONG];
     uint32_t starts[TEXTS + 1] = {0}, longest = model->header->max_tokens;
     for (uint32_t text = 0; text < TEXTS; text++) {
@@ -88,7 +111,8 @@ static void use(const struct press_model *model) {
         starts[text + 1] = starts[text] + (uint32_t)count;
         free(made);
     }
-    if (work(model, starts[TEXTS]) <= MOST_WORK && memory(model) <= MOST_FLOATS) run_all(model, ids, starts, TEXTS);
+    if (work(model, starts[TEXTS]) <= MOST_WORK && memory(model) <= MOST_FLOATS)
+        run_all(model, &(struct asked){.ids = ids, .starts = starts, .count = TEXTS});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

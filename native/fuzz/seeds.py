@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from coldpress.intake import Options, find
-from coldpress.intake.source import TextEncoder
+from coldpress.intake.source import ImageModel, TextEncoder
 from coldpress.optimize.press import lower
 from coldpress.optimize.press.calibrate import Calibration
 from coldpress.optimize.press.file import PressFile
 from coldpress.optimize.press.quantize import quantize
 from coldpress.optimize.press.tokenizer import compile_tokenizer
 from coldpress.optimize.press.tokenizer.frame import Part
+from coldpress.optimize.press.vision import lower_vision
 from coldpress.samples import builtin_texts
 from coldpress.tasks.tokenizer import prepare_tokenizer
 
@@ -67,6 +68,7 @@ def make(folder: Path) -> None:
             kinds = _trained() | {"wordpiece": said}
             added = {f"{kind}-added": _with_added(spec) for kind, spec in kinds.items()}
             _write_tokenizers(folder, file, kinds | added)
+    _pictures(folder / "lowered" / "pictures").write(loader / "pictures.press")
     for at, text in enumerate(_texts()):
         (texts / str(at)).write_bytes(text.encode()[:200])
 
@@ -184,6 +186,37 @@ def _few_characters(block: bytes) -> bytes:
     return header.ljust(start, b"\0") + body
 
 
+def _pictures(folder: Path) -> PressFile:
+    """A model that looks at pictures, four patches each."""
+    import torch
+    import transformers
+
+    folder.mkdir(parents=True)
+    torch.manual_seed(0)
+    sizes = {key: SMALL[key] for key in ("hidden_size", "num_attention_heads", "intermediate_size")}
+    config = transformers.ViTConfig(**sizes, num_hidden_layers=1, image_size=32, patch_size=16, num_labels=3)
+    source = ImageModel(
+        name="vit",
+        origin="vit",
+        kind="seed",
+        task="image-classification",
+        architecture="vit",
+        weights_bytes=0,
+        files={},
+        folder=folder,
+        resize={},
+        size=(32, 32),
+        filter=2,
+        scale=(1 / 128, 1 / 128, 1 / 128),
+        shift=(-1.0, -1.0, -1.0),
+        channels=(0, 1, 2),
+    )
+    file = lower_vision(source, transformers.ViTForImageClassification(config).eval(), pooled=False)
+    pixels = np.random.default_rng(0).integers(0, 256, 4 * 3 * 32 * 32, dtype=np.uint8).tobytes()
+    quantize(file, Calibration(file, pixels, folder))
+    return file
+
+
 def _lower(folder: Path, family: str, settings: dict[str, Any], pooling: str) -> tuple[PressFile, str]:
     """A model with random weights, lowered, and its tokenizer.json."""
     import torch
@@ -197,7 +230,9 @@ def _lower(folder: Path, family: str, settings: dict[str, Any], pooling: str) ->
     transformers.BertTokenizerFast(vocab=vocabulary, do_lower_case=True).save_pretrained(folder)
     with find(folder, Options(pooling=pooling)) as source:
         assert isinstance(source, TextEncoder)
-        prepared = prepare_tokenizer(source)
+        prepared = prepare_tokenizer(
+            replace(source, vocabulary=0)
+        )  # its few words are no model's whole vocabulary
         file = lower(replace(source, normalize=pooling == "mean"))
         if family != "ModernBert":  # one stays in floats
             quantize(file, Calibration(file, prepared.calibration(), folder))

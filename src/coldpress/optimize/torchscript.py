@@ -47,7 +47,11 @@ def trace(task: Task, recipe: Recipe, work: Path, say: Say) -> Candidate:
         model=MODEL,
         tokenizer=carried.tokenizer,
         batch_tokens=carried.batch_tokens,
-        settings={"halves": recipe.precision == "fp16", **carried.settings},
+        settings={
+            "halves": recipe.precision == "fp16",
+            "graph_inputs": list(task.signature().inputs),
+            **carried.settings,
+        },
     )
 
 
