@@ -118,6 +118,9 @@ class WhisperEncoder(nn.Module):
             encoder_layers=2,
             encoder_attention_heads=4,
             encoder_ffn_dim=128,
+            decoder_layers=1,
+            decoder_attention_heads=4,
+            decoder_ffn_dim=128,
             max_source_positions=100,
             num_mel_bins=16,
         )

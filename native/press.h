@@ -58,7 +58,8 @@ size_t press_picture_bytes(const struct press_model *model);
 void press_observe(struct press_session *session, float **inputs);
 
 /* Round weights (inputs × outputs, in units of each output's step) to −127 … 127 so that what the layer makes of the `rows`
- * of inputs in `x` changes least. `damping`, in thousandths, says how much the weights themselves count. */
+ * of inputs in `x` changes least. `damping`, in thousandths, says how much the weights themselves count.
+ * Inputs and outputs are multiples of sixteen; 0 where they are not, or nothing can be made of `x`. */
 size_t press_round(const float *x, uint32_t rows, uint32_t inputs, uint32_t outputs, uint32_t damping, const float *weights,
                    int8_t *rounded);
 

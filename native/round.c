@@ -77,6 +77,7 @@ static void nearest_plane(const struct press_kernels *k, const float *r, uint32_
 }
 
 size_t press_round(const float *x, uint32_t rows, uint32_t inputs, uint32_t outputs, uint32_t damping, const float *w, int8_t *rounded) {
+    if (inputs % PRESS_LANES || outputs % PRESS_LANES) return 0; /* kernels write whole vectors */
     const struct press_kernels *k = press_choose_kernels(0);
     size_t square = (size_t)inputs * inputs, block = (size_t)BLOCK * (inputs > outputs ? inputs : outputs);
     float *turned = malloc(sizeof(float) * ((size_t)rows * inputs + block)), *all = malloc(sizeof(float) * square);

@@ -113,6 +113,9 @@ def _failure(trials: list[Trial], court: Court, wishes: Wishes) -> ColdpressErro
     judged = [(trial.verdict.drift.total, trial) for trial in trials if trial.verdict is not None]
     if not judged:
         reasons = "; ".join(f"{trial.recipe.engine}: {trial.refused}" for trial in trials)
+        reasons = (
+            reasons or f"there is nothing in this graph that {wishes.precision} could have: try --precision fp32"
+        )
         known = "--engine torch" in reasons or wishes.engine == "torch"
         return UnsupportedModel(reasons if known else f"{reasons}. It can be served as it is: --engine torch")
     best = min(judged, key=lambda pair: pair[0])[1]

@@ -16,18 +16,28 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
+_LANES = 16
 _THOUSANDTHS = 100  # of the inputs' mean energy, added to each: what was seen in calibration is not all there is
 
 
 def round_by_answers(inputs: Floats, steps: Floats, largest: int) -> NDArray[np.int8]:
     """`steps` (inputs × outputs, in units of the grid) as integers up to `largest`, given what the layer reads."""
-    inputs, steps = np.ascontiguousarray(inputs, np.float32), np.ascontiguousarray(steps, np.float32)
-    rounded = np.empty(steps.shape, np.int8)
     # Fewer rows than inputs leave directions that nothing was seen in, and weights would wander off along them.
-    done = len(inputs) >= inputs.shape[1] and _function()(
-        inputs.ctypes.data, *inputs.shape, steps.shape[1], _THOUSANDTHS, steps.ctypes.data, rounded.ctypes.data
+    enough = len(inputs) >= inputs.shape[1]
+    found = _rounded(inputs, steps) if enough else None
+    return np.clip(np.rint(steps) if found is None else found, -largest, largest).astype(np.int8)
+
+
+def _rounded(inputs: Floats, steps: Floats) -> NDArray[np.int8] | None:
+    """By the library, which takes sixteens: what is missing to them is filled up with zeros, and cut off again."""
+    wide, high = -steps.shape[0] % _LANES, -steps.shape[1] % _LANES
+    read = np.ascontiguousarray(np.pad(inputs, ((0, 0), (0, wide))), np.float32)
+    full = np.ascontiguousarray(np.pad(steps, ((0, wide), (0, high))), np.float32)
+    rounded = np.empty(full.shape, np.int8)
+    done = _function()(
+        read.ctypes.data, *read.shape, full.shape[1], _THOUSANDTHS, full.ctypes.data, rounded.ctypes.data
     )
-    return np.clip(rounded if done else np.rint(steps), -largest, largest).astype(np.int8)
+    return rounded[: steps.shape[0], : steps.shape[1]] if done else None
 
 
 def coarse(scale: Floats) -> Floats:
