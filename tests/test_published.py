@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+import matrix
 import publish
 from coldpress.demo import classic_figures
+from matrix_models import ENTRIES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -56,6 +58,22 @@ def test_the_bars_of_other_models_hold() -> None:
         assert row["drift"] <= 0.15
     assert ahead >= len(warm["models"])
     assert max(warm["onnxruntime_int8"]["onnxruntime int8, its transformer optimizer"].values()) <= 0.92
+
+
+def test_the_matrix_holds() -> None:
+    """What docs/models.md says is what was measured, and enough of it passes."""
+    result = json.loads(matrix.RESULT.read_text())
+    assert matrix.page(result) == matrix.PAGE.read_text(), "run benchmarks/matrix.py"
+    rows = result["models"]
+    assert set(rows) == {entry.name for entry in ENTRIES}
+    drifts = {
+        precision: [row[precision]["drift"] for row in rows.values() if "drift" in row.get(precision, {})]
+        for precision in ("fp32", "int8")
+    }
+    assert len(drifts["fp32"]) >= 32
+    assert max(drifts["fp32"]) <= 0.001
+    assert len(drifts["int8"]) >= 28
+    assert max(drifts["int8"]) <= 0.15
 
 
 def test_the_specification_names_tests_that_exist() -> None:
