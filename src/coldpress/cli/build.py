@@ -88,7 +88,8 @@ def build(
     import coldpress
     from coldpress.cli.show import artifact_table, candidates_table, requirements_table, stderr
     from coldpress.custom.project import FILE
-    from coldpress.intake.module import read_dynamic, read_inputs
+    from coldpress.intake.module import read_dynamic
+    from coldpress.intake.tensors_file import load_tensors
     from coldpress.progress import Shown
 
     if model is None and module is None and not Path(FILE).is_file():
@@ -111,7 +112,7 @@ def build(
         max_drift=max_drift,
         revision=revision,
         module=module,
-        inputs=None if inputs is None else read_inputs(inputs),
+        inputs=None if inputs is None else load_tensors(inputs),
         dynamic=None if dynamic is None else read_dynamic(dynamic),
         allow_torchscript=allow_torchscript,
         trust_remote_code=trust_remote_code,

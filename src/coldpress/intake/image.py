@@ -68,7 +68,7 @@ def _sizes(processor: Any, origin: str) -> tuple[dict[str, int], tuple[int, int]
     crop = _plain(processor.crop_size) if getattr(processor, "do_center_crop", False) else {}
     final = crop if crop else size
     plans: tuple[set[str], ...] = ({"height", "width"}, {"shortest_edge"}, set())
-    pads = getattr(processor, "do_pad", None) and type(processor).__name__ not in ("ViTImageProcessorPil",)
+    pads = getattr(processor, "do_pad", None)
     if set(size) not in plans or not {"height", "width"} <= set(final) or pads:
         raise UnsupportedModel(
             f"the processor of {origin} ({type(processor).__name__}) makes many sizes ({size or 'any'}): "

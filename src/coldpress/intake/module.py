@@ -10,7 +10,7 @@ from typing import Any
 from coldpress.errors import IntakeError, UnsupportedModel, UsageError
 from coldpress.intake.live import describe_module
 from coldpress.intake.source import LiveModule, Options
-from coldpress.intake.tensors_file import load_tensors, state_dict
+from coldpress.intake.tensors_file import state_dict
 
 EXAMPLE = "package.module:factory or path/file.py:factory"
 
@@ -39,11 +39,6 @@ def describe_factory(named: str, weights: Path | None, options: Options) -> Live
         except RuntimeError as error:
             raise IntakeError(f"{weights} does not fit {named}: {' '.join(str(error).split())[:300]}") from None
     return describe_module(made, options, inputs, origin=named, kind="module")
-
-
-def read_inputs(path: Path) -> Any:
-    """Example inputs from a file: one tensor, or a tuple or dict of them."""
-    return load_tensors(path)
 
 
 def read_dynamic(text: str) -> dict[str, tuple[int, ...]]:

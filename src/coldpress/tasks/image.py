@@ -1,6 +1,7 @@
 """What all tasks that look at pictures have in common: a processor, pictures to ask with, pixels in the graph."""
 
 import io
+from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from functools import cached_property
@@ -44,15 +45,15 @@ class Pixels(nn.Module):
         return answer
 
 
-class ImageTask:
+class ImageTask(ABC):
     native = ("pictures",)
 
     def __init__(self, source: ImageModel) -> None:
         self.source = source
 
+    @abstractmethod
     def _load(self) -> nn.Module:
         """The model behind pixel values: one vector per picture."""
-        raise NotImplementedError
 
     def lowered(self) -> tuple[Any, bool]:
         """For press: transformers' own model, and whether its pooler is part of the answer."""
