@@ -1,12 +1,16 @@
 """The commands as a person types them: result on standard output, prose on standard error."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from coldpress import cli
 from coldpress.artifact import Artifact
 
 COLDPRESS = str(Path(sys.executable).parent / "coldpress")
@@ -35,6 +39,30 @@ def test_build_as_json(tiny_folder: Path, tmp_path: Path) -> None:
     manifest = json.loads(done.stdout)
     assert manifest["models"]["tiny-bert"]["recipe"]["precision"] == "fp16"
     assert not (tmp_path / "out/function.zip").exists()
+
+
+def test_an_interruption_that_a_library_swallowed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A library's initialization in C turns KeyboardInterrupt into its own ImportError."""
+
+    def hit_while_importing(**options: object) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(cli.app, "main", hit_while_importing)
+    try:
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "interrupted; nothing was left behind\n"
 
 
 def test_invoke(artifact: Artifact, tmp_path: Path) -> None:

@@ -36,24 +36,39 @@ def app() -> None:
 
 def main() -> None:
     """Run the command line: 0 done, 1 failed, 2 used wrongly, 130 interrupted."""
-    # A build that is told to stop cleans up after itself, as it does on Ctrl-C.
-    signal.signal(signal.SIGTERM, _interrupt)
+    asked_to_stop: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        asked_to_stop.append(number)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):  # a build that is told to stop cleans up after itself
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as in a script's background job
+            signal.signal(number, interrupt)
     try:
         code = app.main(standalone_mode=False)
-    except click.UsageError as error:
-        error.show()
-        code = 2
-    except click.ClickException as error:
-        error.show()
-        code = 1
-    except ColdpressError as error:
-        click.echo(f"Error: {error}", err=True)
-        code = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted; nothing was left behind", err=True)
-        code = 130
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - what is not ours is raised again
+        # A library that is interrupted while it is being imported fails with an error of its own.
+        code = _interrupted() if asked_to_stop else _failed(error)
     sys.exit(code)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _failed(error: BaseException) -> int:
+    match error:
+        case click.UsageError():
+            error.show()
+            return 2
+        case click.ClickException():
+            error.show()
+            return 1
+        case ColdpressError():
+            click.echo(f"Error: {error}", err=True)
+            return error.exit_code
+        case click.Abort():
+            return _interrupted()
+    raise error
+
+
+def _interrupted() -> int:
+    click.echo("interrupted; nothing was left behind", err=True)
+    return 130
