@@ -13,10 +13,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 COMMON = [
-    *("model", "run", "pool", "json", "choose", "round", "kernels_portable"),
+    *("model", "run", "pool", "json", "choose", "round"),
     *("tokenizer", "added", "normalize", "wordpiece", "bpe"),
     *("steps", "canonical", "charsmap", "unigram"),
 ]
+#: for CPUs that Lambda does not have: small rather than fast
+PORTABLE = {"kernels_portable": ["-O2"]}
 KERNELS = {
     "x86_64": {
         "kernels_avx2": ["-mavx2", "-mfma"],
@@ -62,7 +64,7 @@ def build(
     cc = using or compiler(arch)
     if cc is None:
         raise FileNotFoundError(f"no compiler for {arch}: apt-get install gcc, or gcc-aarch64-linux-gnu for arm64")
-    sources: dict[str, list[str]] = {name: [] for name in COMMON} | KERNELS[arch]
+    sources: dict[str, list[str]] = {name: [] for name in COMMON} | PORTABLE | KERNELS[arch]
     with tempfile.TemporaryDirectory() as folder:
         objects = []
         for name, flags in sources.items():

@@ -28,6 +28,9 @@ enum press_kind {
     PRESS_OP_PATCHES = 10      /* instead of EMBED; tensors: a row per token; pixels → target, those rows → residual */
 };
 
+/* How an ATTEND compares queries with keys; its `activation`. */
+enum press_compare { PRESS_COMPARE_FLOATS = 0, PRESS_COMPARE_BYTES = 1 };
+
 enum press_pool { PRESS_POOL_MEAN = 1, PRESS_POOL_CLS = 2, PRESS_POOL_MAX = 3, PRESS_POOL_SQRT = 4, PRESS_POOL_WEIGHTED = 5, PRESS_POOL_LAST = 6 };
 
 enum { PRESS_NO_BUFFER = 0xFFFFFFFF };
@@ -42,7 +45,7 @@ struct press_op {
     uint32_t window;                    /* attend: how many tokens are seen to either side, 0 for all; patches: their edge */
     uint32_t column;                    /* pool */
     float epsilon;
-    uint32_t reserved;
+    uint32_t only;                      /* attend: the pooling after it, where one token of a text is all it reads; 0 for all */
     uint64_t tensors[PRESS_TENSORS]; /* offsets from the file's start; 0 for none */
 };
 

@@ -31,6 +31,8 @@ struct press_row {
 struct press_attention {
     const float *q, *k, *v;
     uint32_t stride, tokens, size;
+    uint32_t from, to; /* the tokens that ask; all are asked */
+    int bytes;         /* whether queries and keys are compared in bytes, which takes a head of whole sixteens and no window */
     uint32_t window;   /* how many tokens are seen to either side; 0 for all */
     const float *bias; /* by key − query, which may be negative; null for none */
     float *out;

@@ -10,6 +10,12 @@
 
 #include <string.h>
 
+/* Once in the library is enough: it is read at every cold start. */
+#ifdef __clang__
+#define LARGE __attribute__((noinline))
+#else
+#define LARGE __attribute__((noinline, noclone))
+#endif
 #define ROUND_MAGIC 12582912.0f /* 1.5·2²³: adding and taking it off again rounds to the nearest even */
 
 /* eˣ for x ≤ 87, to 1e-7 of itself; what is below −87 counts as that. */
@@ -72,7 +78,7 @@ static inline V activated(V x, enum press_activation act) {
 
 /* Zero is always a step of its own, so that nothing stays nothing; a row that is not finite gets no finite scale. Adding
  * the magic number leaves the rounded step in the low byte of each sum. */
-static struct press_row quantize(const float *x, const float *factors, uint8_t *q, uint32_t count) {
+LARGE static struct press_row quantize(const float *x, const float *factors, uint8_t *q, uint32_t count) {
     V high = v_set(0.0f), low = v_set(0.0f), wrong = v_set(0.0f);
     for (uint32_t i = 0; i < count; i += PRESS_LANES) {
         V v = factors ? v_mul(v_load(x + i), v_load(factors + i)) : v_load(x + i);
@@ -99,8 +105,8 @@ static inline V whole_sums(const int32_t *acc, const int32_t *sums) {
     return v_int(whole);
 }
 
-static void linear(const struct press_matrix *m, const uint8_t *q, const struct press_row *quantized, uint32_t rows,
-                   enum press_activation act, const float *residual, float *out) {
+LARGE static void linear(const struct press_matrix *m, const uint8_t *q, const struct press_row *quantized, uint32_t rows,
+                         enum press_activation act, const float *residual, float *out) {
     int32_t acc[TILE_ROWS * TILE_PANELS * PRESS_PANEL] __attribute__((aligned(64)));
     for (uint32_t column = 0; column < m->outputs;) {
         /* Weights of a tile's columns stay in the nearest cache while all rows pass by. */
@@ -177,61 +183,7 @@ static inline void few_rows(const float *x, uint32_t stride, uint32_t rows, cons
     }
 }
 
-/* Turns the scores of keys `first` to `last` into e^(score − largest), all others into next to nothing; returns 1 / their sum. */
-static inline float soften(float *scores, uint32_t first, uint32_t last, uint32_t padded) {
-    for (uint32_t i = 0; i < first; i++) scores[i] = -3e38f;
-    for (uint32_t i = last; i < padded; i++) scores[i] = -3e38f;
-    V peak = v_load(scores);
-    for (uint32_t i = PRESS_LANES; i < padded; i += PRESS_LANES) peak = v_max(peak, v_load(scores + i));
-    V largest = v_set(v_largest(peak)), sum = v_set(0.0f);
-    for (uint32_t i = 0; i < padded; i += PRESS_LANES) {
-        V e = v_exp_below(v_sub(v_load(scores + i), largest));
-        v_store(scores + i, e);
-        sum = v_add(sum, e);
-    }
-    return 1.0f / v_total(sum);
-}
-
-/* Keys on their side and values side by side: rows as far apart as they come fall into few sets of the nearest cache. */
-static inline void gather(const struct press_attention *a, uint32_t padded, float *turned, float *values) {
-    for (uint32_t start = 0; start < padded; start += PRESS_LANES) {
-        uint32_t count = a->tokens - start < PRESS_LANES ? a->tokens - start : PRESS_LANES;
-        for (uint32_t d = 0; d < a->size; d++) {
-            float *row = turned + (size_t)d * padded + start;
-            for (uint32_t key = 0; key < count; key++) row[key] = a->k[(size_t)(start + key) * a->stride + d];
-            for (uint32_t key = count; key < PRESS_LANES; key++) row[key] = 0.0f;
-        }
-        for (uint32_t key = start; key < start + count; key++)
-            memcpy(values + (size_t)key * a->size, a->v + (size_t)key * a->stride, sizeof(float) * a->size);
-    }
-}
-
-static void attention(const struct press_attention *a) {
-    uint32_t padded = press_round_up(a->tokens, PRESS_LANES), size = a->size;
-    float *turned = a->scratch, *values = turned + (size_t)size * padded, *scores = values + (size_t)size * padded;
-    gather(a, padded, turned, values);
-    memset(scores, 0, sizeof(float) * PRESS_QUERY_ROWS * padded);
-    uint32_t reach = a->window && a->window < a->tokens ? a->window : a->tokens;
-    for (uint32_t row = 0; row < a->tokens; row += PRESS_QUERY_ROWS) {
-        uint32_t rows = a->tokens - row < PRESS_QUERY_ROWS ? a->tokens - row : PRESS_QUERY_ROWS;
-        /* Keys that any of these rows sees. */
-        uint32_t low = row > reach ? (row - reach) / PRESS_LANES * PRESS_LANES : 0;
-        uint32_t high = row + rows + reach < a->tokens ? row + rows + reach : a->tokens;
-        uint32_t span = press_round_up(high - low, PRESS_LANES);
-        float factors[PRESS_QUERY_ROWS];
-        few_rows(a->q + (size_t)row * a->stride, a->stride, rows, turned + low, padded, span, size, ONES, scores, span);
-        for (uint32_t r = 0; r < rows; r++) {
-            uint32_t here = row + r, first = here > reach ? here - reach : 0;
-            uint32_t last = here + reach + 1 < a->tokens ? here + reach + 1 : a->tokens;
-            if (a->bias)
-                for (uint32_t key = first; key < last; key++)
-                    scores[r * span + key - low] = scores[r * span + key - low] + a->bias[(int32_t)key - (int32_t)here];
-            factors[r] = soften(scores + r * span, first - low, last - low, span);
-        }
-        few_rows(scores, span, rows, values + (size_t)low * size, size, size, high - low, factors,
-                 a->out + (size_t)row * a->out_stride, a->out_stride);
-    }
-}
+#include "attention_body.h"
 
 static void multiply(const float *x, uint32_t stride, uint32_t rows, const float *w, uint32_t w_stride, uint32_t columns,
                      uint32_t inputs, float *out) {

@@ -98,6 +98,8 @@ static const char *wrong_op(const struct press_model *model, const struct press_
         if (t[0] && (op->positions + 1ull < model->header->max_tokens || !floats(model, t[0], op->heads * (2ull * op->positions + 1))))
             return "attend: too few distances";
         if ((out / op->heads + 16) * (model->header->max_tokens + 16) > MOST_SCORES) return "attend: too large";
+        if (op->activation > PRESS_COMPARE_BYTES || (op->activation && op->window)) return "attend: cannot compare this way";
+        if (op->only && op->only != PRESS_POOL_CLS && op->only != PRESS_POOL_LAST) return "attend: no single token";
         return op->source == op->target ? "attend: in place" : 0;
     case PRESS_OP_ROTATE:
         if (wrong_heads(model, op, op->target)) return "rotate: heads do not fit";
@@ -140,7 +142,7 @@ static uint32_t reads(const struct press_op *op) {
 
 static const char *wrong_ops(struct press_model *model) {
     const struct press_header *header = model->header;
-    uint32_t written = 0, pooled[PRESS_BUFFERS] = {0};
+    uint32_t written = 0, pooled[PRESS_BUFFERS] = {0}, partly[PRESS_BUFFERS] = {0};
     model->per_token = 1;
     for (uint32_t i = 0; i < header->op_count; i++) {
         const struct press_op *op = model->ops + i;
@@ -149,6 +151,9 @@ static const char *wrong_ops(struct press_model *model) {
         if ((i == 0) != begins(op)) return "embedding must be the first op, and only that";
         /* Memory is used again: an answer must have nothing of the one before. */
         if (reads(op) & ~written) return "an op reads what none before it wrote";
+        for (uint32_t b = 0; b < PRESS_BUFFERS; b++)
+            if (partly[b] && (reads(op) & bit(b)) && !(op->kind == PRESS_OP_POOL && op->activation == partly[b]))
+                return "an op reads tokens that did not attend";
         if (op->kind == PRESS_OP_POOL) {
             if (op->column != pooled[op->target]) return "pool: a gap between two";
             pooled[op->target] += op->inputs;
@@ -158,6 +163,7 @@ static const char *wrong_ops(struct press_model *model) {
         }
         if (op->kind != PRESS_OP_POOL || pooled[op->target] == header->widths[op->target]) written |= bit(op->target);
         if (op->kind == PRESS_OP_PATCHES) written |= bit(op->residual);
+        partly[op->target] = op->kind == PRESS_OP_ATTEND ? op->only : 0;
     }
     if (bit(model->ops[header->op_count - 1].target) & ~written) return "the answer is not written whole";
     return header->dimensions <= width(model, model->ops[header->op_count - 1].target) ? 0 : "the answer is wider than what the last op writes";

@@ -248,7 +248,9 @@ static void run_head(void *context, uint32_t task, uint32_t thread) {
     uint32_t first = heads->starts[text] - heads->starts[0], tokens = heads->starts[text + 1] - heads->starts[text];
     const float *q = s->buffers[op->source] + (size_t)first * 3 * width + head * size, *bias = press_tensor(s->model, op, 0);
     if (bias) bias += (size_t)head * (2 * op->positions + 1) + op->positions;
-    struct press_attention attention = {q, q + width, q + 2 * width, 3 * width, tokens, size, op->window, bias,
+    uint32_t from = op->only == PRESS_POOL_LAST ? tokens - 1 : 0, to = op->only == PRESS_POOL_CLS ? 1 : tokens;
+    struct press_attention attention = {q, q + width, q + 2 * width, 3 * width, tokens, size, from, to,
+                                        op->activation == PRESS_COMPARE_BYTES, op->window, bias,
                                         s->buffers[op->target] + (size_t)first * width + head * size, width,
                                         s->scratch + s->scratch_size * thread};
     s->kernels->attention(&attention);

@@ -15,6 +15,7 @@ from coldpress.intake import Options, find
 from coldpress.intake.source import ImageModel, TextEncoder
 from coldpress.optimize.press import lower
 from coldpress.optimize.press.calibrate import Calibration
+from coldpress.optimize.press.early_pool import pool_early
 from coldpress.optimize.press.file import PressFile
 from coldpress.optimize.press.quantize import quantize
 from coldpress.optimize.press.tokenizer import compile_tokenizer
@@ -214,6 +215,7 @@ def _pictures(folder: Path) -> PressFile:
     file = lower_vision(source, transformers.ViTForImageClassification(config).eval(), pooled=False)
     pixels = np.random.default_rng(0).integers(0, 256, 4 * 3 * 32 * 32, dtype=np.uint8).tobytes()
     quantize(file, Calibration(file, pixels, folder))
+    pool_early(file)
     return file
 
 
@@ -236,4 +238,5 @@ def _lower(folder: Path, family: str, settings: dict[str, Any], pooling: str) ->
         file = lower(replace(source, normalize=pooling == "mean"))
         if family != "ModernBert":  # one stays in floats
             quantize(file, Calibration(file, prepared.calibration(), folder))
+            pool_early(file)
         return file, prepared.json()

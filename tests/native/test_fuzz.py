@@ -1,5 +1,6 @@
 """Half a minute of what `make fuzz` does at length, and what became of its findings."""
 
+import json
 from pathlib import Path
 
 import build as native
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from fuzz import run as fuzzing
 
-from coldpress.optimize.press.file import ATTEND, EMBED, LINEAR, POOL, Op, PressFile, Tensor
+from coldpress.optimize.press.file import ATTEND, COMPARE_BYTES, EMBED, LINEAR, POOL, POOLS, Op, PressFile, Tensor
 from coldpress.optimize.press.quantize import panels
 from coldpress_runtime.engines.press import Engine
 from coldpress_runtime.faults import EngineError, LoadError
@@ -20,7 +21,10 @@ MEAN = 1
 @pytest.mark.parametrize(
     ("target", "reached"),
     [
-        ("loader", ("model.c", "run.c", "kernels_body.h", "kernels_portable.c", "tokenizer.c")),
+        (
+            "loader",
+            ("model.c", "run.c", "kernels_body.h", "attention_body.h", "kernels_portable.c", "tokenizer.c"),
+        ),
         ("tokenizer", ("tokenizer.c", "added.c", "wordpiece.c", "bpe.c", "unigram.c")),
     ],
 )
@@ -62,6 +66,29 @@ def test_what_none_wrote_cannot_be_read(engine: Engine, tmp_path: Path) -> None:
     write(tmp_path, [embed(16), pool(1, 16)], [16, 16, 16])
     with pytest.raises(LoadError, match="reads what none before it wrote"):
         engine.open(str(tmp_path), {"model": "model.press"}, 1)
+
+
+def test_tokens_that_did_not_attend_cannot_be_read(engine: Engine, tmp_path: Path) -> None:
+    attend = Op(ATTEND, source=0, target=1, outputs=16, heads=1, only=POOLS["cls"])
+    first = Op(POOL, activation=POOLS["cls"], source=1, target=2, inputs=16)
+    write(tmp_path, [embed(48), attend, first], [48, 16, 16])
+    engine.open(str(tmp_path), {"model": "model.press"}, 1).close()
+    write(tmp_path, [embed(48), attend, pool(1, 16)], [48, 16, 16])
+    with pytest.raises(LoadError, match="tokens that did not attend"):
+        engine.open(str(tmp_path), {"model": "model.press"}, 1)
+
+
+@pytest.mark.parametrize("scale", [float("nan"), float("inf"), 3e38, 1e-40, 1.0])
+def test_keys_that_are_no_numbers(scale: float, engine: Engine, tmp_path: Path) -> None:
+    """Compared in bytes: refused as an answer, or right."""
+    attend = Op(ATTEND, activation=COMPARE_BYTES, source=0, target=1, outputs=16, heads=1)
+    write(tmp_path, [embed(48, scale), attend, pool(1, 16)], [48, 16, 16])
+    output = engine.open(str(tmp_path), {"model": "model.press"}, 1).run([[0, 0, 0]])
+    if scale <= 1:  # all tokens are one, so attending gives its values
+        assert np.allclose(json.loads(output.json(0, 16)), scale * np.arange(32, 48), rtol=1e-6)
+        return
+    with pytest.raises(EngineError, match="finite"):
+        output.json(0, 16)
 
 
 def test_attention_that_no_memory_could_hold(engine: Engine, tmp_path: Path) -> None:

@@ -30,6 +30,13 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
         "ViTImageProcessor",
         {"size": {"height": 64, "width": 64}},
     ),
+    "deit": (
+        "DeiTConfig",
+        "DeiTForImageClassification",
+        SMALL | {"image_size": 64, "patch_size": 16, "num_labels": 5},
+        "DeiTImageProcessor",
+        {"size": {"height": 72, "width": 72}, "crop_size": {"height": 64, "width": 64}},
+    ),
     "resnet": (
         "ResNetConfig",
         "ResNetForImageClassification",
@@ -157,7 +164,7 @@ def test_pictures_are_embedded(seeing: Seeing, pictured: Callable[[str], Path]) 
     assert np.abs(np.array(found) - wanted).max() <= 1e-4
 
 
-@pytest.mark.parametrize("kind", ["vit", "dinov2", "clip"])
+@pytest.mark.parametrize("kind", ["vit", "deit", "dinov2", "clip"])
 def test_vision_transformers_go_to_press(kind: str, pictured: Callable[[str], Path], tmp_path: Path) -> None:
     pressed = coldpress.build(pictured(kind), out=tmp_path / "out", quick=True, task=TASKS.get(kind))
     (model,) = pressed.manifest["models"].values()
@@ -165,14 +172,20 @@ def test_vision_transformers_go_to_press(kind: str, pictured: Callable[[str], Pa
     assert model["drift"]["total"] <= 0.06
     many = ask(pressed, {"image": [encoded(png(picture)) for picture in made_up(9, seed=4)]})
     alone = ask(pressed, {"image": encoded(png(made_up(9, seed=4)[8]))})
-    if kind == "vit":
+    if "classification" in model["task"]:
         assert many[8] == alone
     else:
         assert many["embeddings"][8] == alone["embeddings"][0]
 
 
 @pytest.mark.slow
-def test_pictures_give_the_same_bits_everywhere(pictured: Callable[[str], Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "task"),
+    [("vit", None), ("deit", None), ("dinov2", None), ("clip", "image-embeddings"), ("clip", "embeddings")],
+)
+def test_vision_transformers_give_the_same_bits_everywhere(
+    kind: str, task: str | None, pictured: Callable[[str], Path], tmp_path: Path
+) -> None:
     from coldpress.emulate.cpus import CPUS
     from coldpress.progress import Silent
     from coldpress.verify.recheck import recheck
@@ -180,7 +193,8 @@ def test_pictures_give_the_same_bits_everywhere(pictured: Callable[[str], Path],
     missing = [program for _, program, _ in CPUS.values() if shutil.which(program) is None]
     if missing or shutil.which("apt-get") is None:
         pytest.skip(f"not installed: {', '.join(missing) or 'apt-get'}")
-    pressed = coldpress.build(pictured("vit"), out=tmp_path / "out", quick=True)
+    pressed = coldpress.build(pictured(kind), out=tmp_path / "out", quick=True, task=task)
+    assert pressed.manifest["engine"] == "press"
     checks = recheck(pressed, ["native", "avx2", "arm64"], None, Silent())
     assert all(check.passed for check in checks)
     assert [check.identical for check in checks if "against native" in check.what] == [True, True]

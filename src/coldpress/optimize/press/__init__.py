@@ -12,6 +12,7 @@ from coldpress.optimize.press.bert import lower_bert, lower_electra
 from coldpress.optimize.press.calibrate import Calibration, Samples
 from coldpress.optimize.press.clip_text import lower_clip_text
 from coldpress.optimize.press.distilbert import lower_distilbert
+from coldpress.optimize.press.early_pool import pool_early
 from coldpress.optimize.press.file import PressFile
 from coldpress.optimize.press.heads import attach_head
 from coldpress.optimize.press.modernbert import lower_modernbert
@@ -101,6 +102,7 @@ def _to_int8(file: PressFile, samples: Samples, architecture: str, say: Say) -> 
         calibration = Calibration(file, samples, Path(scratch))
         quantize(file, calibration)
         calibration.close()
+    pool_early(file)
 
 
 def lower(source: TextEncoder) -> PressFile:

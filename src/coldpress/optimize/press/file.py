@@ -16,6 +16,8 @@ ALIGNMENT = 64
 
 EMBED, NORM, LINEAR, ATTEND, POOL, NORMALIZE, FLOAT_LINEAR, ROTATE, GATE, PATCHES = range(1, 11)
 ACTIVATIONS = {"linear": 0, "gelu": 1, "relu": 2, "tanh": 3, "silu": 4, "gelu_tanh": 5}
+#: how queries are compared with keys
+COMPARE_BYTES = 1
 POOLS = {"mean": 1, "cls": 2, "max": 3, "mean_sqrt_len_tokens": 4, "weightedmean": 5, "lasttoken": 6}
 
 _HEADER = struct.Struct(f"<8sIIQQQQQ2QIIII{BUFFERS}I")
@@ -45,6 +47,7 @@ class Op:
     window: int = 0
     column: int = 0
     epsilon: float = 0.0
+    only: int = 0
     tensors: list[Tensor | None] = field(default_factory=list)
 
     def packed(self, places: list[int]) -> bytes:
@@ -52,7 +55,7 @@ class Op:
             *(self.kind, self.activation, self.source, self.target, self.residual),
             *(self.inputs, self.outputs, self.heads, self.first_position, self.positions),
             *(0 if self.padding is None else self.padding + 1, self.types, self.window, self.column),
-            *(self.epsilon, 0),
+            *(self.epsilon, self.only),
             *(places + [0] * TENSORS)[:TENSORS],
         )
 

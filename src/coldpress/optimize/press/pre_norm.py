@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from coldpress.optimize.press.file import ATTEND, Floats, Op, PressFile, linear
+from coldpress.optimize.press.file import ATTEND, COMPARE_BYTES, Floats, Op, PressFile, linear
 from coldpress.optimize.press.layers import ACTIVATIONS, damp_queries, norm
 from coldpress.optimize.press.weights import Weights
 
@@ -58,9 +58,16 @@ class Shape:
 
 
 def add_layers(
-    file: PressFile, weights: Weights, names: Names, shape: Shape, stream: int, distances: Floats | None = None
+    file: PressFile,
+    weights: Weights,
+    names: Names,
+    shape: Shape,
+    stream: int,
+    distances: Floats | None = None,
+    in_bytes: bool = False,
 ) -> None:
-    """All layers, on the buffer `stream`. `distances` is what attention adds by key − query."""
+    """All layers, on the buffer `stream`. `distances` is what attention adds by key − query, which it compares
+    in floats or `in_bytes`."""
     between, normed, qkv, context, middle = map(
         file.buffer, (shape.width, shape.width, 3 * shape.width, shape.width, shape.inner)
     )
@@ -74,6 +81,7 @@ def add_layers(
             up, down = (up[0] * _QUICK, up[1] * _QUICK), (down[0] / _QUICK, down[1])
         attend = Op(
             ATTEND,
+            activation=COMPARE_BYTES if in_bytes else 0,
             source=qkv,
             target=context,
             outputs=shape.width,

@@ -99,7 +99,7 @@ def lower_vision(source: ImageModel, model: Any, pooled: bool) -> PressFile:
     ]
     if ends.first:
         file.ops.append(norm(weights, ends.first, stream, stream, shape.epsilon))
-    add_layers(file, weights, names, shape, stream)
+    add_layers(file, weights, names, shape, stream, in_bytes=True)
     file.ops.append(norm(weights, ends.last, stream, stream, shape.epsilon))
     answer = file.buffer(width)
     file.ops.append(Op(POOL, activation=POOLS["cls"], source=stream, target=answer, inputs=width))
