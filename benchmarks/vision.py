@@ -1,10 +1,11 @@
 """Vision transformers on press beside their peers, and what a picture's function costs at its first request.
 
 Generated weights in the size that papers call small (22 million), 224 × 224 pixels, one thread, everything taking
-turns. Peers get pixel values that are ready; press gets bytes, as they are decoded. Cold starts are whole functions',
-from process start to first answer, of MiniLM and of a classifier of the size called tiny.
+turns. Peers get pixel values that are ready; press gets bytes, as they are decoded. CLIP's other tower reads texts
+of its 77 tokens. Cold starts are whole functions', from process start to first answer, of MiniLM and of a
+classifier of the size called tiny.
 
-    python benchmarks/vision.py [--rounds 15]
+    python benchmarks/vision.py [--rounds 15] [--only "CLIP text"]
 """
 
 import argparse
@@ -20,10 +21,12 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from numpy.typing import NDArray
 from torch import nn
 
 import coldpress
 from coldpress.emulate.sandbox import Sandbox
+from coldpress.intake.demo import demo_folder
 from coldpress.machine import cpu_name
 from coldpress.pictures import made_up, png
 from coldpress.tasks.image import ImageTask
@@ -49,6 +52,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], str, str, dict[str, Any]]] = {
     ),
     "CLIP vision": ("CLIPVision", "CLIPVisionModel", SMALL | {"patch_size": 16}, "pooler_output", "CLIP", CROPPED),
 }
+TEXT = "CLIP text"
 BATCHES = (1, 4)
 
 
@@ -62,29 +66,54 @@ def make(name: str, folder: Path, dimensions: dict[str, Any] = SMALL) -> nn.Modu
     return Only(made, "pixel_values", gives).eval()
 
 
-def ours(pressed: coldpress.Artifact) -> Run:
-    folder = pressed.function_folder
-    (model,) = (folder / "models").iterdir()
-    session = open_model(str(model), (str(folder / "lib"),), 1).session
+def words(folder: Path) -> nn.Module:
+    """CLIP's text tower, with a tokenizer in its folder."""
+    torch.manual_seed(0)
+    ends = {"bos_token_id": 101, "eos_token_id": 102, "pad_token_id": 0, "vocab_size": 30522}
+    made = transformers.CLIPTextModel(transformers.CLIPTextConfig(**SMALL, **ends)).eval()
+    made.save_pretrained(folder)
+    marks = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"}
+    file = str(demo_folder("demo:minilm") / "tokenizer.json")
+    transformers.PreTrainedTokenizerFast(tokenizer_file=file, model_max_length=77, **marks).save_pretrained(folder)
+    return Only(made, "input_ids", "pooler_output").eval()
+
+
+def ours(name: str, folder: Path, row: dict[str, Any]) -> Run:
+    pressed = coldpress.build(folder, out=Path(f"{folder}.out"), engine="press", quick=True, package="none")
+    (described,) = pressed.manifest["models"].values()
+    row["drift"] = described["drift"]["total"]
+    function = pressed.function_folder
+    (model,) = (function / "models").iterdir()
+    session = open_model(str(model), (str(function / "lib"),), 1).session
+    if name == TEXT:
+        return lambda ids: session.run(ids.tolist())
     return lambda pixels: session.see(pixels.tobytes())
 
 
+def asked(name: str, batch: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What a peer gets, and what press gets."""
+    generator = np.random.default_rng(batch)
+    if name == TEXT:
+        ids = generator.integers(1000, 30000, (batch, 77))
+        ids[:, 0], ids[:, -1] = 101, 102
+        return ids, ids
+    pixels = generator.integers(0, 256, (batch, 224, 224, 3), dtype=np.uint8)
+    return generator.standard_normal((batch, 3, 224, 224)).astype(np.float32), pixels
+
+
 def warm(name: str, work: Path, rounds: int) -> dict[str, Any]:
-    model = make(name, work / name)
-    pressed = coldpress.build(work / name, out=work / f"{name}.out", engine="press", quick=True, package="none")
-    (described,) = pressed.manifest["models"].values()
-    row: dict[str, Any] = {"drift": described["drift"]["total"]}
-    example = torch.randn(1, 3, 224, 224)
-    contestants = peers(name, model, example, work)
+    model = words(work / name) if name == TEXT else make(name, work / name)
+    row: dict[str, Any] = {}
+    press = ours(name, work / name, row)
+    contestants = peers(name, model, torch.from_numpy(asked(name, 1)[0]), work)
     try:
         contestants["onnxruntime int8"] = onnxruntime_int8(work / f"{name}.onnx")
     except Exception as error:  # noqa: BLE001 - its quantizer does not take every graph that its exporter makes
         row["onnxruntime int8"] = f"not quantized: {str(error).splitlines()[0]}"
     for batch in BATCHES:
-        values = np.random.default_rng(batch).standard_normal((batch, 3, 224, 224)).astype(np.float32)
-        pixels = np.random.default_rng(batch).integers(0, 256, (batch, 224, 224, 3), dtype=np.uint8)
-        runs: dict[str, Callable[[], object]] = {peer: partial(run, values) for peer, run in contestants.items()}
-        runs["press"] = partial(ours(pressed), pixels)
+        theirs, given = asked(name, batch)
+        runs: dict[str, Callable[[], object]] = {peer: partial(run, theirs) for peer, run in contestants.items()}
+        runs["press"] = partial(press, given)
         times = alternate(runs, rounds)
         best = min(took for peer, took in times.items() if peer != "press")
         row[f"batch of {batch}, ms"] = times | {"press / best": round(times["press"] / best, 3)}
@@ -112,15 +141,17 @@ def cold(work: Path, rounds: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--only", choices=[*MODELS, TEXT, "cold"], help="measure this, and keep the rest")
+    wishes = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    result: dict[str, Any] = json.loads(RESULT.read_text()) if wishes.only else {"models": {}}
+    result |= {"machine": {"cpu": cpu_name(), "cores": os.cpu_count()}, "rounds": wishes.rounds}
     with tempfile.TemporaryDirectory() as folder:
-        result: dict[str, Any] = {
-            "machine": {"cpu": cpu_name(), "cores": os.cpu_count()},
-            "rounds": rounds,
-            "models": {name: warm(name, Path(folder), rounds) for name in MODELS},
-            "cold": cold(Path(folder), rounds),
-        }
+        for name in [*MODELS, TEXT]:
+            if wishes.only in (None, name):
+                result["models"][name] = warm(name, Path(folder), wishes.rounds)
+        if wishes.only in (None, "cold"):
+            result["cold"] = cold(Path(folder), wishes.rounds)
     RESULT.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))
 
