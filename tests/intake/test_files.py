@@ -343,31 +343,6 @@ def test_torchscript_runs_only_when_asked_and_without_secrets(
     assert model["code_that_ran"] == "torchscript"
 
 
-def test_the_quarantine_has_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from coldpress.intake import quarantine
-
-    monkeypatch.setenv("AWS_SESSION_TOKEN", "secret")
-    monkeypatch.setenv("HF_TOKEN", "secret")
-    seen: dict[str, str] = {}
-
-    def run(command: list[str], env: dict[str, str], **rest: Any) -> Any:
-        seen.update(env)
-        return subprocess.CompletedProcess(command, 3, "", "UsageError: as it is")
-
-    monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(UsageError, match="as it is"):
-        quarantine.build_inside({"model": "x"})
-    assert "secret" not in seen.values()
-    assert seen["HOME"] != os.environ.get("HOME")
-
-
-def test_remote_code_needs_a_commit() -> None:
-    for revision in (None, "main", "abc123"):
-        with pytest.raises(UsageError, match="the 40 digits of a commit"):
-            Options(trust_remote_code=True, revision=revision)
-    Options(trust_remote_code=True, revision="a" * 40)
-
-
 def test_a_tokenizer_of_another_model(tiny_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
     shutil.copytree(tiny_folder, folder)

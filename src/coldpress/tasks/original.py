@@ -33,6 +33,11 @@ def load_pretrained(source: Folder, auto: str, optional: tuple[str, ...] = ()) -
             output_loading_info=True,
         )
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        if "trust_remote_code" in str(error):
+            raise UnsupportedModel(
+                f"{source.origin} brings code of its own for {source.architecture!r}, which is not run unasked. "
+                "Where you trust it: --trust-remote-code with --revision, the 40 digits of a commit"
+            ) from None
         raise UnsupportedModel(
             f"transformers cannot open {source.folder} (model_type {source.architecture!r}): {error}"
         ) from error
