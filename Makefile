@@ -10,8 +10,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 RIE := .cache/aws-lambda-rie
 
-# What some tests need beside Python: other CPUs by emulation, a compiler for arm64, the decoders' headers, a fuzzer.
-SYSTEM := qemu-user-static gcc-aarch64-linux-gnu libjpeg-dev libpng-dev clang libclang-rt-14-dev llvm
+# What some tests need beside Python: other CPUs by emulation, a compiler for arm64, the decoders' headers, a fuzzer,
+# a registry and those who judge images.
+SYSTEM := qemu-user-static gcc-aarch64-linux-gnu libjpeg-dev libpng-dev clang libclang-rt-14-dev llvm \
+          docker-registry skopeo umoci podman runc
 
 .PHONY: demo test lint bench fuzz clean system
 .DELETE_ON_ERROR:

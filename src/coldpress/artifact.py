@@ -12,6 +12,9 @@ from coldpress.errors import ArtifactError
 
 MANIFEST = "coldpress.json"
 MEASURED = "measured.json"
+ZIP = "function.zip"
+LAYER_ZIP = "layer.zip"
+IMAGE = "image"
 FORMAT = 1
 
 
@@ -60,7 +63,13 @@ class Artifact:
 
     @property
     def zip(self) -> Path | None:
-        path = self.path / "function.zip"
+        path = self.path / ZIP
+        return path if path.exists() else None
+
+    @property
+    def image(self) -> Path | None:
+        """An OCI layout."""
+        path = self.path / IMAGE
         return path if path.exists() else None
 
     def function(self) -> Callable[[object], Any]:
@@ -86,10 +95,8 @@ class Artifact:
 
 def file_hashes(root: Path) -> dict[str, str]:
     """sha256 of the function's files and of its packages, by path from the artifact's root."""
-    paths = [path for path in (root / "function").rglob("*") if path.is_file()]
-    zipped = root / "function.zip"
-    if zipped.exists():
-        paths.append(zipped)
+    paths = [path for part in ("function", IMAGE) for path in (root / part).rglob("*") if path.is_file()]
+    paths += [root / name for name in (ZIP, LAYER_ZIP) if (root / name).exists()]
     hashes = {}
     for path in sorted(paths):
         with path.open("rb") as file:

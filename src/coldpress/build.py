@@ -16,12 +16,11 @@ from coldpress.target import replacing
 if TYPE_CHECKING:  # heavy, and only needed once it is known that all is there
     from coldpress.choose import Choice, Wishes
     from coldpress.intake import Options
+    from coldpress.package.pack import Packing
     from coldpress.tasks import Task
     from coldpress.verify import Questions
 
 NEEDED = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "tokenizers", "safetensors", "h11")
-#: what the function may be packed as, and how large it may then be
-PACKAGES = {"zip": 250_000_000, "none": None}
 
 
 def build(
@@ -47,7 +46,9 @@ def build(
     allow_torchscript: bool = False,
     trust_remote_code: bool = False,
     project: str | os.PathLike[str] | None = None,
-    package: str = "zip",
+    package: str = "auto",
+    base: str | None = None,
+    layer: bool = False,
     progress: Progress | None = None,
 ) -> Artifact:
     """Press `model` into the artifact folder `out`.
@@ -68,9 +69,9 @@ def build(
     from coldpress.intake import quarantine
     from coldpress.optimize.recipe import read_recipe
     from coldpress.package.libraries import ARCHITECTURES, host_architecture
+    from coldpress.package.pack import Packing
 
-    if package not in PACKAGES:
-        raise UsageError(f"--package is {package!r}; it can be: {', '.join(PACKAGES)}")
+    packing = Packing(package, base, layer)
     if arch not in (None, *ARCHITECTURES):
         raise UsageError(f"--arch is {arch!r}; it can be: {', '.join(ARCHITECTURES)}")
     found = find_project(model) if project is None else read_project(Path(project))
@@ -87,7 +88,8 @@ def build(
         said.get("max_drift") if max_drift is None else max_drift,
         quick or said.get("quick", False),
         repeated,
-        PACKAGES[package],
+        packing.most_bytes,
+        packing.rather_bytes,
     )
     options = intake.Options(
         name=name if found is None else None,
@@ -102,17 +104,17 @@ def build(
         allow_torchscript=allow_torchscript,
         trust_remote_code=trust_remote_code,
     )
-    order = Order(options, wishes, None if samples is None else Path(samples), progress or Silent())
+    order = Order(options, wishes, packing, None if samples is None else Path(samples), progress or Silent())
     with replacing(Path(out)) as staging:
         (staging / ".work").mkdir()
         if found is None:
-            _build_model(model, order, arch or host_architecture(), staging, package)
+            _build_model(model, order, arch or host_architecture(), staging)
         else:
             from coldpress.custom.build import build_project
 
             inside = found.source if project is None else model
             target = arch or found.arch or host_architecture()
-            build_project(found, inside, order, name, target, staging, package)
+            build_project(found, inside, order, name, target, staging)
         shutil.rmtree(staging / ".work")
     return Artifact.open(out)
 
@@ -123,6 +125,7 @@ class Order:
 
     options: "Options"
     wishes: "Wishes"
+    packing: "Packing"
     samples: Path | None
     show: Progress
 
@@ -156,27 +159,18 @@ def pressed(model: Any, order: Order, work: Path) -> Iterator[Pressed]:
         yield Pressed(does, questions, choose(does, questions, order.wishes, work, show))
 
 
-def _build_model(model: Any, order: Order, arch: str, staging: Path, package: str) -> None:
+def _build_model(model: Any, order: Order, arch: str, staging: Path) -> None:
     from coldpress.manifest import write_manifest
     from coldpress.package.function import make_function
+    from coldpress.package.pack import pack
 
     with pressed(model, order, staging / ".work") as made:
         with order.show.stage("package") as say:
             tree = make_function(made.task, made.choice.candidate, staging / "function", arch)
             say(f"{made.choice.candidate.recipe.short} for {tree.arch}, bytecode for {', '.join(tree.pythons)}")
-        pack(staging, package, order.show)
         name = made.task.source.name
+        pack(staging, name, tree, order.packing, order.show)
         write_manifest(staging, name, tree, {name: made})
-
-
-def pack(staging: Path, package: str, show: Progress) -> None:
-    """Put the function into what it is to be packed as."""
-    if package == "zip":
-        from coldpress.package.zip import write_zip
-
-        with show.stage("zip") as say:
-            size = write_zip(staging / "function", staging / "function.zip", say)
-            say(f"function.zip, {size / 1e6:.1f} MB")
 
 
 def _need_export() -> None:

@@ -11,6 +11,7 @@ ColdpressError
 ├── DriftError           the pressed model's answers are too far from the original's
 ├── TooLarge             the function does not fit what it was to be packed as
 ├── TargetError          the folder to write to cannot be used
+├── RegistryError        a registry of images refused, broke off, or gave something else than it was asked for
 ├── ArtifactError        a folder is not an artifact, or one that another version made
 └── FunctionError        the function did not answer: it crashed, timed out, or refused to start
 """
@@ -61,6 +62,14 @@ class TooLarge(ColdpressError):
 
 class TargetError(ColdpressError):
     pass
+
+
+class RegistryError(ColdpressError):
+    """`status` is what the registry answered with; 0 if it did not answer."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ArtifactError(ColdpressError):

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coldpress.artifact import FORMAT, MANIFEST, MEASURED, file_hashes, folder_bytes
+from coldpress.artifact import FORMAT, IMAGE, LAYER_ZIP, MANIFEST, MEASURED, ZIP, file_hashes, folder_bytes
 from coldpress.emulate.sandbox import Sandbox
 from coldpress.machine import cpu_name
 from coldpress.package.function import FunctionTree
@@ -42,8 +42,10 @@ def write_manifest(
         "sizes": {
             "source_weights": sum(made.task.source.weights_bytes for made in models.values()),
             "function": folder_bytes(tree.root),
-            "zip": (staging / "function.zip").stat().st_size if (staging / "function.zip").exists() else None,
+            "zip": _size(staging / ZIP),
+            **({"layer": _size(staging / LAYER_ZIP)} if (staging / LAYER_ZIP).exists() else {}),
         },
+        **({"image": _image(staging / IMAGE)} if (staging / IMAGE).exists() else {}),
         "files": file_hashes(staging),
     }
     _write(staging / MANIFEST, manifest)
@@ -56,6 +58,22 @@ def write_manifest(
             "candidates": [trial.json() for made in models.values() for trial in made.choice.trials],
         },
     )
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.exists() else None
+
+
+def _image(layout: Path) -> dict[str, Any]:
+    from coldpress.package.oci.image import open_image
+
+    image = open_image(layout)
+    base = image.origin
+    return {
+        "digest": image.digest,
+        "bytes": sum(layer.size for layer in image.layers),
+        "base": None if base is None else str(base),
+    }
 
 
 def _described(made: "Pressed") -> dict[str, Any]:

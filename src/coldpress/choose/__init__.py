@@ -28,6 +28,8 @@ class Wishes:
     recipe: Recipe | None = None
     #: the largest function, unzipped; None for as large as it comes
     most_bytes: int | None = None
+    #: what is smaller than this goes before what is not
+    rather_bytes: int | None = None
 
     def __post_init__(self) -> None:
         for flag, value, allowed in (("engine", self.engine, ENGINES), ("precision", self.precision, PRECISIONS)):
@@ -58,7 +60,7 @@ def choose(task: Task, questions: Questions, wishes: Wishes, work: Path, show: P
         trials.append(trial)
         if wishes.quick and _enough(trials):
             break
-    fit = fitting(trials, wishes.most_bytes)
+    fit = fitting(trials, wishes.rather_bytes) or fitting(trials, wishes.most_bytes)
     if not fit:
         raise _failure(trials, court, wishes)
     if len(fit) > 1 or not (wishes.quick or wishes.recipe):
@@ -107,8 +109,7 @@ def _failure(trials: list[Trial], court: Court, wishes: Wishes) -> ColdpressErro
         return TooLarge(
             f"the smallest function that is right, {smallest.recipe.short}, has "
             f"{smallest.function_bytes / 1e6:.0f} MB unzipped; a zip may have "
-            f"{(wishes.most_bytes or 0) / 1e6:.0f}. It can only be packed as an image: --package none leaves the "
-            "function as a folder"
+            f"{(wishes.most_bytes or 0) / 1e6:.0f}. It can only be packed as an image: --package image"
         )
     judged = [(trial.verdict.drift.total, trial) for trial in trials if trial.verdict is not None]
     if not judged:

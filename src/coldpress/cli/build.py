@@ -45,7 +45,17 @@ PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--dynamic", metavar="INPUT:AXIS,…", help="Axes of inputs that vary. Default: the first.")
 @click.option("--allow-torchscript", is_flag=True, help="Open a TorchScript archive, which runs its own code.")
 @click.option("--trust-remote-code", is_flag=True, help="Run a hub model's own code; needs --revision COMMIT.")
-@click.option("--package", type=click.Choice(["zip", "none"]), default="zip", show_default=True)
+@click.option(
+    "--package",
+    type=click.Choice(["auto", "zip", "image", "none"]),
+    default="auto",
+    show_default=True,
+    help="auto makes a zip where one fits, else an image.",
+)
+@click.option(
+    "--base", metavar="IMAGE", help="What an image is built on. Default: AWS's Python; scratch for nothing."
+)
+@click.option("--layer", is_flag=True, help="Put the engine into a layer of its own, for many functions.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest instead of the artifact's path.")
 def build(
     model: str | None,
@@ -68,6 +78,8 @@ def build(
     allow_torchscript: bool,
     trust_remote_code: bool,
     package: str,
+    base: str | None,
+    layer: bool,
     as_json: bool,
 ) -> None:
     """Press MODEL into an artifact: exported, quantized, verified, packed.
@@ -117,6 +129,8 @@ def build(
         allow_torchscript=allow_torchscript,
         trust_remote_code=trust_remote_code,
         package=package,
+        base=base,
+        layer=layer,
         progress=Shown(stderr()),
     )
     _result(artifact, as_json)

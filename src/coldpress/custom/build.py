@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coldpress.artifact import folder_bytes
-from coldpress.build import Order, Pressed, pack, pressed
+from coldpress.build import Order, Pressed, pressed
 from coldpress.custom.project import Project
 from coldpress.emulate.sandbox import Sandbox
 from coldpress.errors import FunctionError, TooLarge, UsageError
@@ -18,13 +18,12 @@ from coldpress.package.bytecode import VERSIONS, interpreters
 from coldpress.package.custom import MODEL, Custom, Inside, make_custom
 from coldpress.package.function import FunctionTree, python_for
 from coldpress.package.libraries import host_architecture
+from coldpress.package.pack import pack
 from coldpress.package.requirements import Wheel
 from coldpress.tasks import Request
 
 
-def build_project(
-    project: Project, model: Any, order: Order, name: str | None, arch: str, staging: Path, package: str
-) -> None:
+def build_project(project: Project, model: Any, order: Order, name: str | None, arch: str, staging: Path) -> None:
     if model is None and (order.samples or order.wishes.recipe):
         raise UsageError(
             "--samples and --recipe are for a model, and this project presses none: add a [model] to its "
@@ -51,7 +50,7 @@ def build_project(
                 here, _ = make_custom(custom, work / "here", host_architecture())
             samples = _first_run(here, custom.python, project.samples)
             say(f"loaded, {len(samples)} samples answered")
-        pack(staging, package, show)
+        pack(staging, custom.name, tree, order.packing, show)
         described = {
             "code": f"{project.code}:{project.class_name}",
             "python": custom.python,
@@ -79,7 +78,12 @@ def _name(project: Project, asked: str | None) -> str:
 def _pressed(model: Any, order: Order, wheels: list[Wheel], work: Path) -> Iterator[Pressed]:
     """The model, in the room that its surroundings leave."""
     most, taken = order.wishes.most_bytes, sum(wheel.bytes for wheel in wheels)
-    left = replace(order.wishes, most_bytes=None if most is None else most - taken)
+    rather = order.wishes.rather_bytes
+    left = replace(
+        order.wishes,
+        most_bytes=None if most is None else most - taken,
+        rather_bytes=None if rather is None else rather - taken,
+    )
     with ExitStack() as stack:
         try:
             made = stack.enter_context(pressed(model, replace(order, wishes=left), work))
@@ -97,8 +101,7 @@ def _check_size(tree: FunctionTree, wheels: list[Wheel], most: int | None) -> No
     if most is not None and size > most:
         raise TooLarge(
             f"the function has {size / 1e6:.0f} MB unzipped; a zip may have {most / 1e6:.0f}. Heaviest of what it "
-            f"requires: {_named(wheels) or 'nothing'}. Require or pack less, or leave it as a folder for an "
-            "image: --package none"
+            f"requires: {_named(wheels) or 'nothing'}. Require or pack less, or make an image: --package image"
         )
 
 

@@ -4,15 +4,14 @@ Lambda's fleets have x86 CPUs that know AVX2 and no more, and Graviton2, which h
 """
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from coldpress.cache import cached
+from coldpress.emulate.debian import debian_root
 from coldpress.emulate.sandbox import Sandbox, base_python
-from coldpress.errors import ColdpressError, MissingPart
+from coldpress.errors import MissingPart
 from coldpress.package.libraries import host_architecture, place_libraries
 
 #: what they are called → architecture, qemu's program, qemu's name of the CPU
@@ -39,7 +38,7 @@ def sandbox_as(cpu: str, function: Path) -> Sandbox:
     if arch == host_architecture():
         command.append(base_python())
     elif arch == "arm64":
-        root = aarch64_root()
+        root = debian_root("arm64", ("python3", "libstdc++6"))
         command += ["-L", str(root), str(next(root.glob("usr/bin/python3.*")))]
     else:
         raise MissingPart(f"an {arch} CPU cannot be emulated on {host_architecture()} yet")
@@ -58,40 +57,3 @@ def twin(function: Path, engine: str, arch: str) -> Iterator[Path]:
         shutil.rmtree(copy / "lib")
         place_libraries(engine, needed, copy / "lib", arch)
         yield copy
-
-
-def aarch64_root() -> Path:
-    """A folder with a Python for aarch64 and its libraries, from Debian's packages; fetched once."""
-    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-        raise MissingPart("to run as arm64, its Python is fetched with apt-get and dpkg-deb, which are not here")
-    return cached("aarch64-root", "python3", _fetch_root, whoever=True) / "root"
-
-
-def _fetch_root(folder: Path) -> None:
-    """With lists and archives of its own, so that nothing on this machine changes and nobody needs to be root."""
-    with TemporaryDirectory(prefix="coldpress-apt-") as work:
-        for name in ("state/lists/partial", "cache/archives/partial"):
-            (Path(work) / name).mkdir(parents=True)
-        (Path(work) / "status").touch()
-        apt = ["apt-get", "-qq"]
-        for setting in (
-            "APT::Architecture=arm64",
-            "APT::Architectures=arm64",
-            "APT::Sandbox::User=",
-            "APT::Install-Recommends=false",
-            f"Dir::State={work}/state",
-            f"Dir::State::status={work}/status",
-            f"Dir::Cache={work}/cache",
-            "Debug::NoLocking=true",
-        ):
-            apt += ["-o", setting]
-        _run([*apt, "update"])
-        _run([*apt, "install", "--yes", "--download-only", "python3", "libstdc++6"])
-        for package in sorted((Path(work) / "cache/archives").glob("*.deb")):
-            _run(["dpkg-deb", "-x", str(package), str(folder / "root")])
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode:
-        raise ColdpressError(f"{' '.join(command[:1])} failed: {done.stderr.strip()[-500:]}")

@@ -7,7 +7,7 @@ entries are written here: libdeflate's best level, and five records of a format 
 import struct
 import zlib
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import deflate
 
@@ -25,13 +25,18 @@ _CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
 _END = struct.Struct("<IHHHHIIH")
 
 
-def write_zip(root: Path, target: Path, say: Callable[[str], None]) -> int:
-    """Zip all files below `root` into `target`; returns its size."""
+def write_zip(
+    root: Path, target: Path, say: Callable[[str], None], *, below: str = "", without: str | None = None
+) -> int:
+    """Zip all files of `root` into `target`, `below` a folder there, `without` one of root's; returns its size."""
     central = []
     with target.open("xb") as file:
         for path in sorted(path for path in root.rglob("*") if path.is_file()):
-            name = path.relative_to(root).as_posix().encode()
-            say(f"compressing {path.relative_to(root)}")
+            inside = path.relative_to(root)
+            if inside.parts[0] == without:
+                continue
+            name = PurePosixPath(below, inside).as_posix().encode()
+            say(f"compressing {inside}")
             data = path.read_bytes()
             packed = deflate.deflate_compress(data, _LEVEL)
             method = _DEFLATED if len(packed) < len(data) else _STORED
