@@ -50,6 +50,10 @@ class Result:
     log: str
 
 
+#: the peak that a process reports is at first its parent's, so only single blocks are limited
+LIMITS = ("-rss_limit_mb=0", "-malloc_limit_mb=2048")
+
+
 def missing() -> list[str]:
     return [name for name in NEEDED if shutil.which(name) is None]
 
@@ -67,8 +71,7 @@ def fuzz(target: str, seconds: int, work: Path, say: Callable[[str], None] = lam
     command: list[str | Path] = [
         *(program, corpus, work / "seeds" / target, f"-max_total_time={seconds}"),
         *(f"-max_len={LONGEST[target]}", "-len_control=0", "-timeout=10", "-print_final_stats=1"),
-        # The peak that a process reports is at first its parent's: only single blocks are limited.
-        *("-rss_limit_mb=0", "-malloc_limit_mb=2048"),
+        *LIMITS,
         f"-artifact_prefix={work}/{target}-",
     ]
     edges = features = executions = 0
@@ -97,7 +100,7 @@ def lines_covered(target: str, work: Path) -> dict[str, tuple[int, int]]:
     program, profile = work / f"{target}-counted", work / f"{target}.profraw"
     _build(target, program, COUNTED)
     environment = os.environ | {"PRESS_MODELS": _models(work), "LLVM_PROFILE_FILE": str(profile)}
-    command: list[str | Path] = [program, "-runs=0", work / f"{target}-corpus", work / "seeds" / target]
+    command: list[str | Path] = [program, "-runs=0", *LIMITS, work / f"{target}-corpus", work / "seeds" / target]
     subprocess.run(command, env=environment, check=True, capture_output=True)
     merged = profile.with_suffix(".profdata")
     subprocess.run(["llvm-profdata", "merge", profile, "-o", merged], check=True)

@@ -82,7 +82,7 @@ def _download(wire: Wire, blob: Descriptor, data: Path, say: Say) -> None:
         answer = wire.call("GET", wire.url(f"blobs/{blob.digest}"), good=(200, 206), headers=headers, stream=True)
         try:
             with data.open("ab" if answer.status == 206 and have else "wb") as file:
-                for block in answer.stream(_BLOCK):
+                while block := answer.read1(_BLOCK):  # what came is kept, however the rest ends
                     if file.tell() + len(block) > blob.size:
                         raise RegistryError(
                             f"{wire.reference.registry} sends more than the {blob.size} bytes of {blob.digest}"
