@@ -15,6 +15,7 @@ MEASURED = "measured.json"
 ZIP = "function.zip"
 LAYER_ZIP = "layer.zip"
 IMAGE = "image"
+SBOM = "sbom.cdx.json"
 FORMAT = 1
 
 

@@ -2,13 +2,16 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coldpress.artifact import FORMAT, IMAGE, LAYER_ZIP, MANIFEST, MEASURED, ZIP, file_hashes, folder_bytes
+from coldpress.artifact import FORMAT, IMAGE, LAYER_ZIP, MANIFEST, MEASURED, SBOM, ZIP, file_hashes, folder_bytes
 from coldpress.emulate.sandbox import Sandbox
+from coldpress.intake.source import Folder, Source
 from coldpress.machine import cpu_name
 from coldpress.package.function import FunctionTree
+from coldpress.package.sbom import write_sbom
 from coldpress.tasks import Request
 from coldpress.version import __version__
 
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
 
 SAMPLES = 3
 _LONGEST_SAMPLE = 2000
+#: of a model card
+_CARD = re.compile(r"^license:\s*['\"]?([A-Za-z0-9.+-]+)", re.MULTILINE)
+#: as model cards write them, and as everybody else does
+_SPDX = {"apache-2.0": "Apache-2.0", "mit": "MIT", "bsd-3-clause": "BSD-3-Clause", "cc-by-4.0": "CC-BY-4.0"}
 _DIGITS = 3  # engines differ in the last bits between CPUs, and a manifest must not
 
 
@@ -49,6 +56,7 @@ def write_manifest(
         "files": file_hashes(staging),
     }
     _write(staging / MANIFEST, manifest)
+    write_sbom(staging / SBOM, manifest, {name: _licence(made.task.source) for name, made in models.items()})
     _write(
         staging / MEASURED,
         {
@@ -58,6 +66,16 @@ def write_manifest(
             "candidates": [trial.json() for made in models.values() for trial in made.choice.trials],
         },
     )
+
+
+def _licence(source: Source) -> str | None:
+    """What a model's card says in its head."""
+    card = source.folder / "README.md" if isinstance(source, Folder) else None
+    if card is None or not card.is_file():
+        return None
+    head = card.read_text(encoding="utf-8", errors="replace").removeprefix("---").partition("\n---")[0]
+    said = _CARD.search(head)
+    return _SPDX.get(said[1].lower(), said[1]) if said else None
 
 
 def _size(path: Path) -> int | None:
@@ -72,6 +90,7 @@ def _image(layout: Path) -> dict[str, Any]:
     return {
         "digest": image.digest,
         "bytes": sum(layer.size for layer in image.layers),
+        "unpacked": image.unpacked,
         "base": None if base is None else str(base),
     }
 

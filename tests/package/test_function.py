@@ -18,7 +18,7 @@ def names(folder: Path) -> list[str]:
 
 def test_what_lies_at_the_task_root(artifact: Artifact) -> None:
     root = artifact.function_folder
-    assert names(root) == ["bootstrap", "coldpress_runtime", "handler.py", "lib", "models"]
+    assert names(root) == ["bootstrap", "coldpress_runtime", "handler.py", "lib", "licenses", "models"]
     assert names(root / "models/minilm") == ["model.press", "task.json"]
     assert names(root / "lib") == ["libpress.so"]
 

@@ -4,15 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from coldpress.artifact import Artifact, folder_bytes
 from coldpress.demo import Demo
+from coldpress.package.pack import DIRECT_ZIP, UNZIPPED
 
 if TYPE_CHECKING:
+    from coldpress.package.weigh import Limit, Weight
     from coldpress.verify.recheck import Check
 
-ZIP_LIMIT = 50e6
-UNZIPPED_LIMIT = 250e6
+#: of the parts of a function
+COLOURS = {"engine": ("cyan", "▒"), "runtime": ("magenta", "▓"), "model": ("green", "█")}
 #: what tells recipes of one engine and precision apart
 SHOWN_REWRITES = ("layout",)
 
@@ -39,9 +42,54 @@ def artifact_table(artifact: Artifact) -> Table:
         table.add_row("model", megabytes(sizes["source_weights"]), megabytes(packed), "")
         table.add_row("precision", "fp32", model["recipe"]["precision"], "")
         table.add_row(f"drift ({drift['samples']} samples)", "0", f"{drift['total']:.3f}", f"{drift['limit']:g}")
-    table.add_row("function, unzipped", "", megabytes(sizes["function"]), megabytes(UNZIPPED_LIMIT))
+    table.add_row("function, unzipped", "", megabytes(sizes["function"]), megabytes(UNZIPPED))
     if sizes["zip"]:
-        table.add_row("function.zip", "", megabytes(sizes["zip"]), megabytes(ZIP_LIMIT))
+        table.add_row("function.zip", "", megabytes(sizes["zip"]), megabytes(DIRECT_ZIP))
+    return table
+
+
+def weights_table(name: str, weights: "list[Weight]") -> Table:
+    """What is in the function; all that is light in one row."""
+    table = Table(title=f"{name}: what weighs what", title_justify="left")
+    for heading in ("part", "file"):
+        table.add_column(heading)
+    for heading in ("unpacked", "compressed", "share"):
+        table.add_column(heading, justify="right")
+    whole = sum(one.bytes for one in weights)
+    heavy = [one for one in weights if one.bytes >= whole / 500]
+    for one in heavy:
+        cells = (one.part, one.name, megabytes(one.bytes), megabytes(one.packed))
+        table.add_row(*cells, f"{100 * one.bytes / whole:.1f} %", style=COLOURS[one.part][0])
+    light = [one for one in weights if one not in heavy]
+    if light:
+        sizes = (sum(one.bytes for one in light), sum(one.packed for one in light))
+        table.add_row("", f"{len(light)} more", *map(megabytes, sizes), "")
+    table.add_section()
+    table.add_row("", "all", megabytes(whole), megabytes(sum(one.packed for one in weights)), "")
+    return table
+
+
+def weights_bar(weights: "list[Weight]", width: int) -> Text:
+    """The same as one bar: a stretch for each part, as wide as it is heavy, and what stands for what."""
+    whole, bar, legend = sum(one.bytes for one in weights), Text(), Text()
+    for part, (colour, mark) in COLOURS.items():
+        size = sum(one.bytes for one in weights if one.part == part)
+        bar.append(mark * max(1, round(size / whole * (width - 4))), style=colour)
+        legend.append(f"{mark} {part} {megabytes(size)}   ", style=colour)
+    return Text("\n").join([bar, legend])
+
+
+def limits_table(limits: "list[Limit]") -> Table:
+    table = Table(title="against Lambda's limits", title_justify="left")
+    table.add_column("")
+    for heading in ("size", "limit", "of it"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for one in limits:
+        says = "" if one.kept else "through S3 only" if one.what.endswith(".zip") else "as an image only"
+        share = f"{100 * one.bytes / one.most:.1f} %"
+        style = None if one.kept else "yellow"
+        table.add_row(one.what, megabytes(one.bytes), megabytes(one.most), share, says, style=style)
     return table
 
 
@@ -54,7 +102,7 @@ def requirements_table(artifact: Artifact) -> Table:
         table.add_column(heading, justify="right")
     total = {"name": "all", "version": "", "bytes": sum(wheel["bytes"] for wheel in wheels)}
     for wheel in [*wheels, total]:
-        share = f"{100 * wheel['bytes'] / UNZIPPED_LIMIT:.1f} %"
+        share = f"{100 * wheel['bytes'] / UNZIPPED:.1f} %"
         table.add_row(f"{wheel['name']} {wheel['version']}".strip(), megabytes(wheel["bytes"]), share)
     return table
 

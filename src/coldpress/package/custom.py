@@ -12,6 +12,7 @@ from coldpress.package import requirements
 from coldpress.package.bytecode import compile_folder
 from coldpress.package.code import place_code
 from coldpress.package.function import FunctionTree, place_loop, place_model, python_for, readable, write_spec
+from coldpress.package.licences import place_licences
 from coldpress.package.requirements import Wheel
 from coldpress.tasks import Task
 
@@ -62,6 +63,7 @@ def make_custom(custom: Custom, root: Path, arch: str) -> tuple[FunctionTree, li
         requirements.unpack(requirements.fetch(project.requirements, arch, custom.python), root / "packages")
         # Packages may hold what is no Python, as templates: such files stay as they are.
         compile_folder(root / "packages", "packages", interpreter_for(custom.python), strict=False)
+    place_licences(root / "licenses", ["coldpress", *versions])  # wheels that are required bring their own
     readable(root)
     return FunctionTree(root, arch, versions, _python(custom, arch), pythons), packed
 

@@ -11,6 +11,7 @@ from typing import Any
 from coldpress.optimize.candidate import Candidate
 from coldpress.package.bytecode import place_runtime
 from coldpress.package.libraries import place_libraries
+from coldpress.package.licences import place_licences
 from coldpress.tasks import Task
 
 TASK_FORMAT = 1
@@ -69,6 +70,7 @@ class FunctionTree:
 def make_function(task: Task, candidate: Candidate, root: Path, arch: str) -> FunctionTree:
     pythons = place_loop(root)
     versions = place_model(task, candidate, root / "models" / task.source.name, root / "lib", arch)
+    place_licences(root / "licenses", ["coldpress", *versions])
     readable(root)
     return FunctionTree(root, arch, versions, python_for(candidate.engine), pythons)
 

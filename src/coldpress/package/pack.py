@@ -16,7 +16,7 @@ DIRECT_ZIP = 50_000_000
 UNZIPPED = 250_000_000
 KINDS = ("auto", "zip", "image", "none")
 #: what a layer brings, and where it then lies below /opt
-_ENGINE, _IN_LAYER = "lib", "coldpress/lib"
+ENGINE, IN_LAYER = "lib", "coldpress/lib"
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def _zip(staging: Path, packing: Packing, show: Progress) -> None:
     function = staging / "function"
     with show.stage("zip") as say:
         if packing.layer:
-            engine = write_zip(function / _ENGINE, staging / LAYER_ZIP, say, below=_IN_LAYER)
-            size = write_zip(function, staging / ZIP, say, without=_ENGINE)
+            engine = write_zip(function / ENGINE, staging / LAYER_ZIP, say, below=IN_LAYER)
+            size = write_zip(function, staging / ZIP, say, without=ENGINE)
             say(f"{ZIP}, {size / 1e6:.1f} MB, and {LAYER_ZIP}, {engine / 1e6:.1f} MB{_through(max(size, engine))}")
         else:
             size = write_zip(function, staging / ZIP, say)

@@ -22,6 +22,7 @@ LAYERS = {
     "model": ("models", "code", "packages"),
 }
 MOST_MANIFEST = 25_400
+_UNPACKED = "coldpress.unpacked"
 _CREATED = "1980-01-01T00:00:00Z"
 #: a base that is not AWS's must say that its functions may be restored from a snapshot
 _LABELS = {"com.amazonaws.lambda.feature.snapstart": "Allow"}
@@ -43,6 +44,11 @@ class Image:
     @property
     def layers(self) -> list[Descriptor]:
         return [Descriptor.of(entry) for entry in self.manifest["layers"]]
+
+    @property
+    def unpacked(self) -> int:
+        """Bytes of all layers before compression, which is what Lambda limits."""
+        return int(self.manifest["annotations"][_UNPACKED])
 
     @property
     def encoded(self) -> bytes:
@@ -73,7 +79,8 @@ def make_image(function: Path, name: str, base: Base, layout: Path, say: Say) ->
         shutil.copyfile(base.blob(layer, say), blobs / layer.name)
     config = _put(blobs, CONFIG, _config(base, layers))
     entries = [*(layer.entry() for layer in base.layers), *(_titled(layer) for layer in layers)]
-    annotations = {"org.opencontainers.image.title": name}
+    total = sum(layer.unpacked for layer in layers) + sum(_unpacked(blobs / layer.name) for layer in base.layers)
+    annotations = {"org.opencontainers.image.title": name, _UNPACKED: str(total)}
     if base.origin is not None:
         annotations |= {
             "org.opencontainers.image.base.digest": str(base.origin.digest),
@@ -91,10 +98,9 @@ def make_image(function: Path, name: str, base: Base, layout: Path, say: Say) ->
         raise UsageError(
             f"the manifest has {written.size} bytes, Lambda takes {MOST_MANIFEST}: take a --base with fewer layers"
         )
-    total = sum(entry["size"] for entry in entries)
     if total > MOST_BYTES:
         raise TooLarge(
-            f"the image has {total / 1e9:.1f} GB, Lambda takes {MOST_BYTES / 1e9:.0f}: take smaller ones"
+            f"the image has {total / 1e9:.1f} GB unpacked, Lambda takes {MOST_BYTES / 1e9:.0f}: take smaller ones"
         )
     platform = {"architecture": base.config["architecture"], "os": "linux"}
     index = {
@@ -125,6 +131,13 @@ def open_image(layout: Path) -> Image:
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
         raise ColdpressError(f"the manifest in {layout} was changed: build it again")
     return Image(layout, manifest, digest, None)
+
+
+def _unpacked(layer: Path) -> int:
+    """What a gzip file says of itself in its last four bytes; for a base's layers that is all of it."""
+    with layer.open("rb") as file:
+        file.seek(-4, 2)
+        return int.from_bytes(file.read(4), "little")
 
 
 def _split(function: Path) -> dict[str, list[Path]]:

@@ -33,6 +33,7 @@ class Layer:
     blob: Descriptor
     #: of the tar, before it is compressed
     diff_id: str
+    unpacked: int
     path: Path
 
 
@@ -53,7 +54,7 @@ def write_layer(title: str, root: Path, paths: list[Path], folder: Path, say: Sa
     blob = Descriptor(LAYER, f"sha256:{packed.hexdigest()}", target.stat().st_size)
     path = folder / blob.name
     target.rename(path)
-    return Layer(title, blob, f"sha256:{plain.hexdigest()}", path)
+    return Layer(title, blob, f"sha256:{plain.hexdigest()}", done, path)
 
 
 def _pieces(root: Path, paths: list[Path]) -> Iterator[bytes]:
