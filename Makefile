@@ -15,7 +15,7 @@ RIE := .cache/aws-lambda-rie
 SYSTEM := qemu-user-static gcc-aarch64-linux-gnu libjpeg-dev libpng-dev clang libclang-rt-14-dev llvm \
           docker-registry skopeo umoci podman runc
 
-.PHONY: demo test lint bench fuzz clean system
+.PHONY: demo test lint bench fuzz dist clean system
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/ready
@@ -33,10 +33,17 @@ lint: $(VENV)/ready-dev
 fuzz: $(VENV)/ready-dev
 	$(BIN)/python native/fuzz/run.py --seconds 600
 
+# The wheel, with the libraries for both of Lambda's CPUs and the runtime's bytecode, and the source archive.
+dist: $(VENV)/ready-dev
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+
 bench: $(VENV)/ready-dev $(RIE)
 	$(PIP) install -q -c constraints.txt -r bench-requirements.txt
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/warm.py
+	$(BIN)/python benchmarks/vision.py
+	$(BIN)/python benchmarks/packing.py
 	$(BIN)/python benchmarks/tokenizers_exact.py
 	$(BIN)/python benchmarks/publish.py
 	$(BIN)/coldpress demo --picture docs/demo.svg

@@ -71,6 +71,14 @@ def test_the_bars_of_vision_hold() -> None:
     assert vision["rounds"] >= 7
 
 
+def test_the_bars_of_packing_hold() -> None:
+    packing = json.loads((ROOT / "benchmarks/results/packing.json").read_text())
+    assert packing["gigabytes"] >= 3
+    assert packing["peak memory, MB"] <= 500
+    assert set(packing["coldpress / others"]) == {"gzip", "pigz"}
+    assert min(packing["coldpress / others"].values()) >= 0.6
+
+
 def test_the_matrix_holds() -> None:
     """What docs/models.md says is what was measured, and enough of it passes."""
     result = json.loads(matrix.RESULT.read_text())

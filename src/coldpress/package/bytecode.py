@@ -8,12 +8,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import zipfile
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from coldpress.cache import cached
-
+#: where a wheel has the compiled runtime, beside this module
+SHIPPED = "shipped_runtime.zip"
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 # Runs inside each interpreter. The recorded file name is where the file will lie in Lambda.
@@ -46,18 +48,56 @@ def interpreters() -> dict[str, str]:
 
 
 def place_runtime(target: Path) -> list[str]:
-    """Put the runtime at `target`, compiled for every Python found; returns their versions."""
-    found = interpreters()
-    shutil.copytree(cached("runtime", found, lambda folder: _compile(folder, found)) / "compiled", target)
-    return list(found)
+    """Put the runtime at `target`, compiled for every Python; returns their versions.
 
+    A released coldpress brings the bytecode along, so that all machines make the same function; one that runs from
+    its sources compiles for the Pythons that are here."""
+    from coldpress.cache import cached  # what builds the wheel loads this module by itself
 
-def _compile(folder: Path, found: dict[str, str]) -> None:
-    target = folder / "compiled"
     with as_file(files("coldpress_runtime")) as runtime:
-        shutil.copytree(runtime, target, ignore=shutil.ignore_patterns("__pycache__", "py.typed"))
-    for path in found.values():
+        if not _unpack_shipped(target, _sources(runtime)):
+            found = interpreters()
+            made = cached("runtime", found, lambda folder: compile_runtime(runtime, folder / "compiled"))
+            shutil.copytree(made / "compiled", target)
+    return _compiled_for(target)
+
+
+def _unpack_shipped(target: Path, sources: dict[str, bytes]) -> bool:
+    """What the wheel brought, unless the sources were changed since."""
+    with as_file(files("coldpress.package").joinpath(SHIPPED)) as brought:
+        if not brought.is_file():
+            return False
+        with zipfile.ZipFile(brought) as archive:
+            if {name: archive.read(name) for name in archive.namelist() if name.endswith(".py")} != sources:
+                return False
+            archive.extractall(target)
+    return True
+
+
+def ship_runtime(runtime: Path, target: Path) -> None:
+    """For a wheel: the compiled runtime as one file, since what builds wheels leaves bytecode out."""
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        compiled = Path(folder) / "compiled"
+        compile_runtime(runtime, compiled)
+        for path in sorted(path for path in compiled.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(path.relative_to(compiled).as_posix())
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def compile_runtime(runtime: Path, target: Path) -> None:
+    """Copy the package `runtime` and compile it by every interpreter of this machine."""
+    shutil.copytree(runtime, target, ignore=shutil.ignore_patterns("__pycache__", "py.typed"))
+    for path in interpreters().values():
         compile_folder(target, "coldpress_runtime", path)
+
+
+def _sources(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.py")}
+
+
+def _compiled_for(folder: Path) -> list[str]:
+    tags = {path.name.split(".")[-2].removeprefix("cpython-3") for path in folder.glob("__pycache__/*.pyc")}
+    return [f"3.{minor}" for minor in sorted(tags, key=int)]
 
 
 def compile_folder(folder: Path, place: str, python: str, strict: bool = True) -> None:
