@@ -42,15 +42,15 @@ def test_what_is_in_it(dist: Path) -> None:
 def test_it_presses_the_demo_without_a_compiler(dist: Path, tmp_path: Path, artifact: Artifact) -> None:
     """In an environment of its own, where torch and the like are lent by this one; nothing else is on PATH."""
     home = tmp_path / "home"
-    subprocess.run([sys.executable, "-m", "venv", home], check=True)
-    python = home / "bin/python"
+    subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+    python = str(home / "bin/python")
     (wheel,) = dist.glob("*.whl")
-    install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", wheel]
+    install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", str(wheel)]
     subprocess.run(install, check=True)
     site = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
     (site / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
     environment = {"PATH": str(home / "bin"), "HOME": str(tmp_path), "COLDPRESS_CACHE": str(tmp_path / "cache")}
-    build = [home / "bin/coldpress", "build", "demo:minilm", "--quick", "--out", tmp_path / "out"]
+    build = [str(home / "bin/coldpress"), "build", "demo:minilm", "--quick", "--out", str(tmp_path / "out")]
     done = subprocess.run(build, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     made = json.loads((tmp_path / "out/coldpress.json").read_text())

@@ -29,6 +29,8 @@ class Faulty:
     token: str | None = None
     seen: list[str] = field(default_factory=list)
     tokens_given: int = 0
+    stalled: threading.Event = field(default_factory=threading.Event)
+    over: threading.Event = field(default_factory=threading.Event)
 
     def next_fault(self, method: str, path: str) -> Fault | None:
         for fault in self.faults:
@@ -72,6 +74,15 @@ def changed(change: Callable[[bytes], bytes], **headers: str) -> Callable[["Hand
         )
 
     return does
+
+
+def stall(handler: "Handler") -> None:
+    """Begin, and never go on."""
+    code, headers, body = handler.forward()
+    handler.answer(code, headers, body[:1_000_000], promised=len(body))
+    handler.faulty.stalled.set()
+    handler.faulty.over.wait(60)
+    handler.close_connection = True
 
 
 def expire(handler: "Handler") -> None:
@@ -141,6 +152,7 @@ def faulty_registry(real: str) -> Iterator[Faulty]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield faulty
+    faulty.over.set()
     server.shutdown()
     server.server_close()
     thread.join()

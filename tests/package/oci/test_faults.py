@@ -1,14 +1,17 @@
 """What breaks on the way: it ends well, or in one clear sentence with nothing half-made."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from faulty import Fault, Faulty, changed, cut_answer, cut_request, expire, faulty_registry, status
+from faulty import Fault, Faulty, changed, cut_answer, cut_request, expire, faulty_registry, stall, status
 from registries import silent
 
 from coldpress import cache
+from coldpress.artifact import Artifact
 from coldpress.errors import RegistryError
 from coldpress.package.oci.base import Base, open_base
 from coldpress.package.oci.image import Image, make_image
@@ -177,3 +180,45 @@ def test_a_manifest_that_is_none(content: bytes, message: str, faulty: Faulty) -
     with pytest.raises(Exception, match=message) as refused:
         opened(faulty)
     assert type(refused.value).__module__ == "coldpress.errors"
+
+
+def build(faulty: Faulty, model: Path, out: Path) -> subprocess.Popen[str]:
+    command = [str(Path(sys.executable).parent / "coldpress"), "build", str(model), "--out", str(out), "--quick"]
+    command += ["--package", "image", "--base", f"{faulty.address}/lambda/python:3.11"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_of_a_download(faulty: Faulty, tiny_folder: Path, tmp_path: Path) -> None:
+    """No artifact; and the next build takes up what had come."""
+    layer = large(opened(faulty))
+    faulty.faults = [Fault("GET", layer, stall)]
+    process = build(faulty, tiny_folder, tmp_path / "out")
+    assert faulty.stalled.wait(120)
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "out").exists()
+    partial = cache.root() / "blob" / f".partial-{layer.removeprefix('sha256:')}" / "data"
+    assert 0 < partial.stat().st_size <= 1_000_000
+    process = build(faulty, tiny_folder, tmp_path / "out")
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert Artifact.open(tmp_path / "out").changed_files() == []
+    assert not list(tmp_path.glob(".out.*"))
+
+
+@pytest.mark.slow
+def test_a_disk_that_runs_full(faulty: Faulty, tiny_folder: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", str(disk)], check=False).returncode:
+        pytest.skip("mounting a small disk takes root")
+    try:
+        process = build(faulty, tiny_folder, disk / "out")
+        _, errors = process.communicate()
+        assert process.returncode == 1
+        assert "is full" in errors
+        assert "Traceback" not in errors
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
