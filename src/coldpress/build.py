@@ -169,7 +169,7 @@ def _build_model(model: Any, order: Order, arch: str, staging: Path) -> None:
             tree = make_function(made.task, made.choice.candidate, staging / "function", arch)
             say(f"{made.choice.candidate.recipe.short} for {tree.arch}, bytecode for {', '.join(tree.pythons)}")
         name = made.task.source.name
-        pack(staging, name, tree, order.packing, order.show)
+        pack(staging, name, made.choice.candidate.engine, tree, order.packing, order.show)
         write_manifest(staging, name, tree, {name: made})
 
 

@@ -157,3 +157,13 @@ def test_a_project(tmp_path: Path) -> None:
     wrong = run("build", tmp_path, "--out", tmp_path / "out")
     assert wrong.returncode == 2
     assert "takes no 'requires'; did you mean 'requirements'?" in wrong.stderr
+
+
+def test_init_classic(tmp_path: Path) -> None:
+    done = run("init", "--classic", "--out", tmp_path)
+    assert done.stdout == f"{tmp_path}/Dockerfile.classic\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"Dockerfile.classic", "handler.py"}
+    again = run("init", "--classic", "--out", tmp_path)
+    assert again.returncode == 1
+    assert "is not overwritten" in again.stderr
+    assert run("init", "demo:minilm", "--classic", "--out", tmp_path).returncode == 2

@@ -50,7 +50,8 @@ def build_project(project: Project, model: Any, order: Order, name: str | None, 
                 here, _ = make_custom(custom, work / "here", host_architecture())
             samples = _first_run(here, custom.python, project.samples)
             say(f"loaded, {len(samples)} samples answered")
-        pack(staging, custom.name, tree, order.packing, show)
+        engine = next((one.choice.candidate.engine for one in made.values()), None)
+        pack(staging, custom.name, engine, tree, order.packing, show)
         described = {
             "code": f"{project.code}:{project.class_name}",
             "python": custom.python,

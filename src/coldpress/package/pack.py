@@ -5,6 +5,7 @@ from pathlib import Path
 
 from coldpress.artifact import IMAGE, LAYER_ZIP, ZIP, folder_bytes
 from coldpress.errors import RegistryError, UsageError
+from coldpress.package.dockerfile import write_dockerfile
 from coldpress.package.function import FunctionTree
 from coldpress.package.oci.base import default_base, open_base
 from coldpress.package.oci.image import make_image
@@ -47,8 +48,13 @@ class Packing:
         return UNZIPPED if self.kind in ("auto", "zip") else None
 
 
-def pack(staging: Path, name: str, tree: FunctionTree, packing: Packing, show: Progress) -> None:
+def pack(
+    staging: Path, name: str, engine: str | None, tree: FunctionTree, packing: Packing, show: Progress
+) -> None:
+    """Beside the function: its package, and a Dockerfile for those who build images with tools of their own."""
     function = staging / "function"
+    reference = packing.base or default_base(tree.python)
+    write_dockerfile(staging, name, engine, tree.arch, tree.python, reference)
     kind = packing.kind
     if kind == "auto":
         kind = "zip" if folder_bytes(function) <= UNZIPPED else "image"
@@ -56,7 +62,6 @@ def pack(staging: Path, name: str, tree: FunctionTree, packing: Packing, show: P
         _zip(staging, packing, show)
     if kind == "image":
         with show.stage("image") as say:
-            reference = packing.base or default_base(tree.python)
             try:
                 base = open_base(reference, tree.arch, say)
                 image = make_image(function, name, base, staging / IMAGE, say)

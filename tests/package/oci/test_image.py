@@ -3,14 +3,13 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 import urllib3
-from registries import needs, run, silent
+from registries import ASK, digest_by_others, needs, run, silent
 
 import coldpress
 from coldpress.artifact import Artifact
@@ -20,23 +19,6 @@ from coldpress.package.oci.image import Image, make_image, open_image
 from coldpress.package.oci.push import push, send
 from coldpress.package.oci.reference import Reference
 from coldpress.package.oci.wire import Wire
-
-ASK = """
-import json, subprocess, sys, time, urllib.request
-event = sys.argv[1].encode()
-began = time.monotonic()
-rie = ["aws-lambda-rie", "--runtime-interface-emulator-address", "127.0.0.1:8080"]
-process = subprocess.Popen([*rie, "--runtime-api-address", "127.0.0.1:9001", "/var/task/bootstrap"], stdout=2)
-address = "http://127.0.0.1:8080/2015-03-31/functions/function/invocations"
-while True:
-    try:
-        answer = urllib.request.urlopen(urllib.request.Request(address, data=event), timeout=20).read()
-        break
-    except OSError:
-        time.sleep(0.001)
-print(json.dumps({"ms": (time.monotonic() - began) * 1000, "answer": answer.decode()}))
-process.kill()
-"""
 
 
 def own_layers(image: Image) -> dict[str, int]:
@@ -78,7 +60,7 @@ def test_it_answers_in_a_container(image: Image, artifact: Artifact, registry: s
     event = '{"text": ["hello", "a second text"]}'
     box = ["--read-only", "--network", "none", "--user", "993", "--memory", "256m", "--tmpfs", "/tmp"]
     box += ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--tls-verify=false"]
-    box += ["--entrypoint", "python3", name, "-c", ASK, event]
+    box += ["--timeout", "60", "--entrypoint", "python3", name, "-c", ASK, event]
     run("podman", "pull", "--quiet", "--tls-verify=false", name)
     said = json.loads(
         run("podman", "--runtime", "runc", "run", "--rm", *box, name, "-c", ASK, event).splitlines()[-1]
@@ -216,9 +198,3 @@ def test_a_changed_manifest_is_refused(image: Image, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"bootstrap", b"somewhere") + b" ")
     with pytest.raises(coldpress.ColdpressError, match="was changed"):
         open_image(tmp_path / "image")
-
-
-def digest_by_others(data: bytes) -> str:
-    return (
-        "sha256:" + subprocess.run(["sha256sum"], input=data, capture_output=True, check=True).stdout.decode()[:64]
-    )
