@@ -143,6 +143,12 @@ def test_a_push_that_breaks_off_begins_again(faulty: Faulty, image: Image) -> No
     assert pushed(image, faulty, "broken") == f"{faulty.address}/broken@{image.digest}"
 
 
+def test_an_upload_is_not_led_astray(faulty: Faulty, image: Image) -> None:
+    faulty.faults = [Fault("POST", "/uploads/", status(202, location="http://elsewhere.example/upload"), 99)]
+    with pytest.raises(RegistryError, match=r"elsewhere\.example, which is not https"):
+        pushed(image, faulty, "astray")
+
+
 @pytest.mark.parametrize("part", ["/uploads/", "/manifests/"])
 def test_a_registry_that_stored_something_else(part: str, faulty: Faulty, image: Image) -> None:
     wrong = f"sha256:{'0' * 64}"

@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import sys
+import tarfile
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -128,8 +130,14 @@ def count_sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sent
 
 
-def test_the_same_bytes_elsewhere(image: Image, artifact: Artifact, base: str, tmp_path: Path) -> None:
-    """Another folder, another umask, other times, other modes, no tools: the same digest."""
+def test_the_same_bytes_elsewhere(
+    image: Image, artifact: Artifact, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another folder, umask, time, owner and modes, no tools on PATH, a zlib of no use: the same digest."""
+
+    def no_zlib(*arguments: object, **named: object) -> None:
+        raise AssertionError("the system's zlib was asked to compress")
+
     before = os.umask(0o077)
     try:
         function = tmp_path / "elsewhere" / "f"
@@ -137,10 +145,46 @@ def test_the_same_bytes_elsewhere(image: Image, artifact: Artifact, base: str, t
         (function / "bootstrap").chmod(0o755)
         for path in function.rglob("*"):
             os.utime(path, (1, time.time()))
+            if os.getuid() == 0:
+                os.chown(path, 993, 990)
+        for name in ("compress", "compressobj"):
+            monkeypatch.setattr(zlib, name, no_zlib)
+        monkeypatch.setenv("PATH", "")
         made = make_image(function, artifact.name, open_base(base, "x86_64", silent), tmp_path / "image", silent)
     finally:
         os.umask(before)
     assert made.digest == image.digest
+
+
+def test_who_owns_what(image: Image) -> None:
+    """Sorted, nobody's but root's, readable to all, and of no day."""
+    for layer in image.layers[-3:]:
+        with tarfile.open(image.blob(layer.name)) as archive:
+            entries = archive.getmembers()
+        assert [entry.name for entry in entries] == sorted(entry.name for entry in entries)
+        assert {(entry.uid, entry.gid, entry.uname, entry.gname) for entry in entries} == {(0, 0, "", "")}
+        assert {entry.mtime for entry in entries} == {315_532_800}
+        modes = {entry.name: entry.mode for entry in entries}
+        executable = {name for name, mode in modes.items() if mode == 0o755}
+        assert executable == {
+            entry.name for entry in entries if entry.isdir() or entry.name.endswith("/bootstrap")
+        }
+        assert set(modes.values()) <= {0o755, 0o644}
+
+
+def test_a_layer_of_many_pieces(artifact: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As large ones are: others read all of them."""
+    needs("umoci", "skopeo")
+    monkeypatch.setattr("coldpress.package.oci.layer.PIECE", 1 << 20)
+    nothing = open_base("scratch", "x86_64", silent)
+    made = make_image(artifact.function_folder, "pieces", nothing, tmp_path / "image", silent)
+    run("skopeo", "copy", "--quiet", f"oci:{tmp_path}/image:latest", f"docker-archive:{tmp_path}/a.tar")
+    run("umoci", "unpack", "--rootless", "--image", f"{tmp_path}/image:latest", tmp_path / "bundle")
+    for path in artifact.function_folder.rglob("*"):
+        if path.is_file():
+            there = tmp_path / "bundle/rootfs/var/task" / path.relative_to(artifact.function_folder)
+            assert there.read_bytes() == path.read_bytes()
+    assert made.layers[-1].size > 20 * (1 << 20) - 1_000_000
 
 
 def test_one_manifest_out_of_an_index(base: str, registry: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from coldpress.errors import RegistryError, TargetError, UsageError
 from coldpress.package.oci.base import MANIFEST
 from coldpress.package.oci.blobs import Descriptor
 from coldpress.package.oci.image import Image
+from coldpress.package.oci.login import check_encrypted
 from coldpress.package.oci.reference import Reference
 from coldpress.package.oci.wire import TRIES, Body, Wire
 from coldpress.progress import Say
@@ -82,7 +83,9 @@ def _upload(wire: Wire, location: str, body: Body, blob: Descriptor) -> None:
 def _place(wire: Wire, location: str) -> str:
     if not location:
         raise RegistryError(f"{wire.reference.registry} does not say where to upload to")
-    return urljoin(f"{wire.reference.address}/v2/", location)
+    place = urljoin(f"{wire.reference.address}/v2/", location)
+    check_encrypted(place, wire.reference)
+    return place
 
 
 def _check(said: str | None, digest: str, target: Reference) -> None:
