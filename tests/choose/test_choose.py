@@ -182,10 +182,12 @@ def test_samples_that_the_original_refuses(tmp_path: Path) -> None:
 
 def test_a_function_too_large_for_a_zip(tmp_path: Path) -> None:
     table = nn.Embedding(70_000, 1024)
-    with pytest.raises(TooLarge, match=r"MB unzipped; a zip may have 250"):
-        coldpress.build(
-            table, out=tmp_path / "out", inputs=torch.arange(4), engine="onnxruntime", precision="fp32"
-        )
+    wishes: dict[str, Any] = {"inputs": torch.arange(4), "engine": "onnxruntime", "precision": "fp32"}
+    with pytest.raises(TooLarge, match=r"MB unzipped; a zip may have 250.* --package image"):
+        coldpress.build(table, out=tmp_path / "out", package="zip", **wishes)
+    made = coldpress.build(table, out=tmp_path / "out", base="scratch", **wishes)
+    assert made.zip is None
+    assert made.image is not None
 
 
 def test_the_manifest_can_be_read_by_programs(artifact: Artifact) -> None:
