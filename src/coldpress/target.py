@@ -2,14 +2,17 @@
 
 import contextlib
 import errno
+import fcntl
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from time import time
 
 from coldpress.artifact import MANIFEST
 from coldpress.errors import TargetError
 
+_JUST_MADE = 10.0  # seconds: between making a folder and holding it somebody might look
 _FULL = 1024 * 1024  # a disk with less than this left is what broke the build, whatever the error says
 
 
@@ -23,6 +26,7 @@ def replacing(out: Path) -> Iterator[Path]:
         out.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(out)
         staging.mkdir()
+        held = _hold(staging)
     except OSError as error:
         raise TargetError(f"cannot write beside {out}: {error.strerror}; choose another --out") from None
     try:
@@ -38,6 +42,9 @@ def replacing(out: Path) -> Iterator[Path]:
                 "make room, or choose an --out on another disk"
             ) from error
         raise
+    finally:
+        if held is not None:
+            os.close(held)
 
 
 def _check(out: Path) -> None:
@@ -69,11 +76,45 @@ def _move(staging: Path, out: Path) -> None:
 
 
 def _remove_abandoned(out: Path) -> None:
-    """What builds that were killed left here: folders whose process is no more."""
+    """What builds that were killed left here."""
     for path in out.parent.glob(f".{out.name}.*.partial"):
         pid = path.name.removeprefix(f".{out.name}.").split(".")[0]
-        if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
+        if pid.isdecimal() and (not _is_running(int(pid)) or _let_go(path)):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _hold(folder: Path) -> int | None:
+    """Lock a folder for as long as this process lives and the handle is open; None if somebody else holds it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def _let_go(folder: Path) -> bool:
+    """Whether nobody holds a folder whose process seems to run: the number was given to another one since."""
+    try:
+        if time() - folder.stat().st_mtime < _JUST_MADE:
+            return False
+        handle = _hold(folder)
+    except OSError:
+        return False
+    if handle is not None:
+        os.close(handle)
+    return handle is not None
 
 
 def _is_full(staging: Path, error: BaseException) -> str | None:

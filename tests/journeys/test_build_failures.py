@@ -1,5 +1,7 @@
 """A build that fails or is killed: one clear message, an exit code, and no artifact."""
 
+import fcntl
+import os
 import shutil
 import signal
 import subprocess
@@ -141,6 +143,21 @@ def test_killed_at_any_moment(how: signal.Signals, tiny_folder: Path, tmp_path: 
     coldpress.build(tiny_folder, out=out, precision="fp32")
     assert not list(tmp_path.glob(".out.*")), "what killed builds left is removed by the next one"
     assert Artifact.open(out).changed_files() == []
+
+
+def test_what_a_killed_build_left_goes_though_its_number_is_taken(tiny_folder: Path, tmp_path: Path) -> None:
+    """Numbers of processes are given again; who still builds holds a lock."""
+    ours = os.getpid()
+    left, held = tmp_path / f".out.{ours}.old.partial", tmp_path / f".out.{os.getppid()}.partial"
+    for folder in (left, held):
+        folder.mkdir()
+        os.utime(folder, (1, 1))
+    handle = os.open(held, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    coldpress.build(tiny_folder, out=tmp_path / "out", quick=True, package="none")
+    assert not left.exists()
+    assert held.exists()
+    os.close(handle)
 
 
 def test_an_artifact_is_replaced_and_a_failed_build_keeps_the_old_one(tiny_folder: Path, tmp_path: Path) -> None:
