@@ -88,7 +88,9 @@ def test_texts_and_smaller_weights(precision: str, tiny_folder: Path, tmp_path: 
 
 def test_it_does_not_fit_a_zip(tmp_path: Path) -> None:
     with pytest.raises(TooLarge, match=r"torch fp32, has \d+ MB unzipped; a zip may have 250\. .* image"):
-        coldpress.build(NoGraph(), out=tmp_path / "out", inputs=torch.randn(2, 5, 5), engine="torch", quick=True)
+        coldpress.build(
+            NoGraph(), out=tmp_path / "out", inputs=torch.randn(2, 5, 5), engine="torch", quick=True, package="zip"
+        )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -201,10 +202,14 @@ def test_killed_in_the_middle_of_a_download(faulty: Faulty, tiny_folder: Path, t
     faulty.faults = [Fault("GET", layer, stall)]
     process = build(faulty, tiny_folder, tmp_path / "out")
     assert faulty.stalled.wait(120)
+    partial = cache.root() / "blob" / f".partial-{layer.removeprefix('sha256:')}" / "data"
+    for _ in range(600):  # until something of it has come through
+        if partial.exists() and partial.stat().st_size:
+            break
+        time.sleep(0.05)
     process.kill()
     process.communicate()
     assert not (tmp_path / "out").exists()
-    partial = cache.root() / "blob" / f".partial-{layer.removeprefix('sha256:')}" / "data"
     assert 0 < partial.stat().st_size <= 1_000_000
     process = build(faulty, tiny_folder, tmp_path / "out")
     _, errors = process.communicate()
