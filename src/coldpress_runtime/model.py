@@ -1,6 +1,7 @@
 """One model of a function: its task.json, its tokenizer, and the engine's session on its weights."""
 
 from _thread import allocate_lock, start_new_thread
+from posix import putenv
 
 from coldpress_runtime import trace
 from coldpress_runtime.engines import load_engine
@@ -79,6 +80,9 @@ def _open_both(
     """
     from coldpress_runtime.tasks.tokenizer import LIBRARY, HuggingFace
 
+    # The tokenizer's thread pool costs more than it gives on a vCPU or two. Said here, before there is a second
+    # thread: the environment must not change while the engine reads it.
+    putenv("TOKENIZERS_PARALLELISM", "false")
     path = f"{folder}/{spec['tokenizer']}"
     tokenizer = Background(lambda: HuggingFace(find_library(LIBRARY, libraries), path, spec))
     try:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,19 @@ def _in_process(artifact: Artifact) -> bytes:
     from coldpress_runtime.function import Function
 
     return Function(str(artifact.function_folder)).answer(EVENT).encode()
+
+
+def test_the_environment_changes_before_there_is_a_second_thread(graph_artifact: Artifact) -> None:
+    """Libraries read it while they load; changed meanwhile by another thread, the process would crash, seldom."""
+    code = (
+        "import _thread, sys\n"
+        "seen = []\n"
+        "sys.addaudithook(lambda event, _: event == 'os.putenv' and seen.append(_thread.get_ident()))\n"
+        "sys.path.append(sys.argv[1])\n"
+        "from coldpress_runtime.function import Function\n"
+        "Function(sys.argv[1]).call({'text': 'hi'})\n"
+        "print(len(seen), set(seen) == {_thread.get_ident()})\n"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code, str(graph_artifact.function_folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "2 True\n"

@@ -5,7 +5,6 @@ The package around it would import a dozen modules; the extension alone is ready
 
 import _imp
 from _frozen_importlib import ModuleSpec
-from posix import putenv
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ class HuggingFace:
     """Cuts texts to the model's length itself; for tasks that need them whole as well, we do that, by `frame`."""
 
     def __init__(self, library: str, path: str, spec: "Mapping[str, Any]") -> None:
-        # Its thread pool costs more than it gives on a vCPU or two.
-        putenv("TOKENIZERS_PARALLELISM", "false")
         module = _imp.create_dynamic(ModuleSpec("tokenizers", None, origin=library))
         _imp.exec_dynamic(module)
         self._tokenizer = module.Tokenizer.from_file(path)
