@@ -9,7 +9,7 @@ from pathlib import Path
 
 from coldpress.errors import TargetError
 from coldpress.package.oci.base import PLATFORMS, SCRATCH, default_base
-from coldpress.package.oci.image import LAYERS
+from coldpress.package.oci.image import LAYERS, layer_of
 from coldpress.package.oci.layer import ROOT
 from coldpress.package.oci.reference import Reference
 
@@ -161,13 +161,12 @@ def write_classic(folder: Path, python: str) -> None:
 
 
 def _split(function: Path) -> dict[str, list[str]]:
-    """What lies in the function, by the image's layers; what is not known there belongs to the model."""
+    """What lies in the function, by the image's layers."""
     parts: dict[str, list[str]] = {title: [] for title in LAYERS}
     for path in sorted(function.iterdir()):
         # Folders without files are left out: a layer of nothing is one layer too many.
         if path.is_file() or any(inner.is_file() for inner in path.rglob("*")):
-            titles = [title for title, names in LAYERS.items() if path.name in names]
-            parts[titles[0] if titles else "model"].append(path.name)
+            parts[layer_of(path.name)].append(path.name)
     return parts
 
 

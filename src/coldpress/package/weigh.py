@@ -8,7 +8,7 @@ import deflate
 
 from coldpress.artifact import LAYER_ZIP, ZIP, Artifact
 from coldpress.package.oci.blobs import MOST_BYTES
-from coldpress.package.oci.image import LAYERS
+from coldpress.package.oci.image import layer_of
 from coldpress.package.pack import DIRECT_ZIP, ENGINE, IN_LAYER, UNZIPPED
 
 _QUICK = 6  # a guess at what a package would have takes no more than this level
@@ -43,7 +43,7 @@ def weigh(artifact: Artifact) -> list[Weight]:
         if not path.is_file():
             continue
         name = path.relative_to(artifact.function_folder).as_posix()
-        part = _part(name)
+        part = layer_of(name.partition("/")[0])
         together = "runtime" if part == "runtime" else _folder_of_wheel(name)
         sizes = found.setdefault((part, together), [0, 0])
         sizes[0] += path.stat().st_size
@@ -81,11 +81,6 @@ def _packed(artifact: Artifact) -> dict[str, int]:
 def _guessed(path: Path) -> int:
     data = path.read_bytes()
     return min(len(data), len(deflate.deflate_compress(data, _QUICK)))
-
-
-def _part(name: str) -> str:
-    first = name.partition("/")[0]
-    return next((part for part, names in LAYERS.items() if first in names), "model")
 
 
 def _folder_of_wheel(name: str) -> str:

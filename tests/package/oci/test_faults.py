@@ -19,8 +19,6 @@ from coldpress.package.oci.image import Image, make_image
 from coldpress.package.oci.push import push
 from coldpress.package.oci.reference import Reference
 
-BASE_LAYER = "/blobs/sha256:"
-
 
 @pytest.fixture
 def faulty(registry: str, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
@@ -98,7 +96,7 @@ def test_a_layer_that_is_another(
 
 
 def test_a_manifest_that_is_another(faulty: Faulty) -> None:
-    digest = str(getattr(opened(faulty).origin, "digest"))  # noqa: B009
+    digest = opened(faulty).origin.digest  # type: ignore[union-attr]
     faulty.faults = [Fault("GET", "/manifests/", changed(lambda body: body + b" "))]
     with pytest.raises(RegistryError, match="when asked for the manifest"):
         open_base(f"{faulty.address}/lambda/python@{digest}", "x86_64", silent)

@@ -1,5 +1,6 @@
 """The image to build on: one manifest for one architecture, whatever its registry has beside it."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,8 +86,6 @@ def open_base(name: str, arch: str, say: Say, pause: Callable[[float], None] = s
 
 
 def _manifest(wire: Wire, asked: str) -> tuple[dict[str, Any], str]:
-    import hashlib
-
     answer = wire.call("GET", wire.url(f"manifests/{asked}"), headers=_ACCEPT)
     digest = f"sha256:{hashlib.sha256(answer.data).hexdigest()}"
     if asked.startswith("sha256:") and asked != digest:

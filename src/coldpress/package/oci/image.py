@@ -35,7 +35,6 @@ class Image:
     layout: Path
     manifest: dict[str, Any]
     digest: str
-    base: Base | None
 
     @property
     def config(self) -> Descriptor:
@@ -113,7 +112,7 @@ def make_image(function: Path, name: str, base: Base, layout: Path, say: Say) ->
     }
     (layout / "index.json").write_bytes(_encoded(index))
     (layout / "oci-layout").write_bytes(_encoded({"imageLayoutVersion": "1.0.0"}))
-    return Image(layout, manifest, written.digest, base)
+    return Image(layout, manifest, written.digest)
 
 
 def open_image(layout: Path) -> Image:
@@ -130,7 +129,12 @@ def open_image(layout: Path) -> Image:
         ) from None
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
         raise ColdpressError(f"the manifest in {layout} was changed: build it again")
-    return Image(layout, manifest, digest, None)
+    return Image(layout, manifest, digest)
+
+
+def layer_of(name: str) -> str:
+    """The layer that what lies under this name at the task root belongs to; what is not known is the model's."""
+    return next((title for title, names in LAYERS.items() if name in names), "model")
 
 
 def _unpacked(layer: Path) -> int:
@@ -147,9 +151,7 @@ def _split(function: Path) -> dict[str, list[Path]]:
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise ColdpressError(f"{path} is neither a file nor a folder, and is not packed")
         if path.is_file():
-            first = path.relative_to(function).parts[0]
-            (title,) = [title for title, names in LAYERS.items() if first in names] or ["model"]
-            parts[title].append(path)
+            parts[layer_of(path.relative_to(function).parts[0])].append(path)
     return parts
 
 

@@ -1,5 +1,6 @@
 """Send an image away: to a registry, blobs first, manifest last; to another layout; to a file for docker load."""
 
+import io
 import json
 import shutil
 import tarfile
@@ -118,8 +119,6 @@ def _archive(image: Image, path: Path) -> str:
                     archive.addfile(entry, file)
             entry = tarfile.TarInfo("manifest.json")
             entry.size = len(listing)
-            import io
-
             archive.addfile(entry, io.BytesIO(listing))
         partial.rename(path)
     except OSError as error:
