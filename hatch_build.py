@@ -15,8 +15,12 @@ class NativeParts(BuildHookInterface):  # type: ignore[type-arg]
             return
         root = Path(self.root)
         package = root / "src" / "coldpress" / "package"
-        _module("press_build", root / "native" / "build.py").main(package / "press")
-        build_data["artifacts"].append("src/coldpress/package/press/*.so")
+        _module("press_build", root / "native" / "build.py").main(package.parent)
+        build_data["artifacts"] += [
+            "src/coldpress/package/press/*.so",
+            "src/coldpress/emulate/world/launch-*",
+            "src/coldpress/cost/simulate/*.so",
+        ]
         build_data["pure_python"] = True
         if version == "editable":  # its sources change, so it compiles for itself
             return

@@ -20,13 +20,13 @@ class Emulator:
     """A running emulator. It starts the function's process at the first invocation."""
 
     def __init__(self, port: int) -> None:
-        self._port = port
+        self.port = port
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 
     def wait(self) -> None:
         for _ in range(500):
             try:
-                socket.create_connection(("127.0.0.1", self._port)).close()
+                socket.create_connection(("127.0.0.1", self.port)).close()
             except OSError:
                 time.sleep(0.01)
             else:

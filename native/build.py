@@ -1,4 +1,5 @@
-"""Build the press library, and those for pictures and sounds, with gcc: `python native/build.py OUT_FOLDER`.
+"""Build the press library, those for pictures and sounds, the sandbox launcher and the simulator, with gcc:
+`python native/build.py src/coldpress`, the package that they become parts of.
 
 Flags are part of the engine's promise: without -ffp-contract=off a compiler may fuse a multiply and an
 add on one CPU and not on another, and the bits would differ.
@@ -105,13 +106,30 @@ def build_sounds(arch: str, target: Path) -> None:
     _shared(cc, "sounds", SOUNDS, target)
 
 
+def build_launcher(arch: str, target: Path) -> None:
+    """Compile the program that starts a function in a world like Lambda's."""
+    cc = compiler(arch)
+    assert cc is not None
+    folder = HERE / "sandbox"
+    sources = [str(folder / f"{name}.c") for name in ("launch", "world")]
+    subprocess.run([cc, *FLAGS, "-O2", "-o", str(target), *sources], check=True)
+
+
+def build_simulator(arch: str, target: Path) -> None:
+    """Compile the library that plays a month of traffic in seconds."""
+    cc = compiler(arch)
+    assert cc is not None
+    _shared(cc, "simulate", ("common", "fleet", "servers", "arrivals"), target)
+
+
 def _shared(cc: str, name: str, sources: tuple[str, ...], target: Path, extra: tuple[str, ...] = ()) -> None:
     folder = HERE / name
     command = [cc, *FLAGS, *extra, "-shared", f"-Wl,--version-script={folder / 'exports.map'}", "-o", str(target)]
     subprocess.run([*command, *(str(folder / f"{source}.c") for source in sources), "-lm"], check=True)
 
 
-def main(folder: Path) -> None:
+def main(package: Path) -> None:
+    folder = package / "package" / "press"
     folder.mkdir(parents=True, exist_ok=True)
     for arch in KERNELS:
         if compiler(arch) is None:
@@ -119,6 +137,8 @@ def main(folder: Path) -> None:
             continue
         build(arch, folder / f"libpress-{arch}.so")
         build_sounds(arch, folder / f"libsounds-{arch}.so")
+        build_launcher(arch, package / "emulate" / "world" / f"launch-{arch}")
+        build_simulator(arch, package / "cost" / "simulate" / f"libsimulate-{arch}.so")
         if not build_pictures(arch, folder / f"libpictures-{arch}.so"):
             sys.stderr.write(f"pictures for {arch} is left out: libjpeg-dev or libpng-dev is not installed\n")
 

@@ -12,6 +12,8 @@ ColdpressError
 ├── TooLarge             the function does not fit what it was to be packed as
 ├── TargetError          the folder to write to cannot be used
 ├── RegistryError        a registry of images refused, broke off, or gave something else than it was asked for
+├── DeployError          AWS refused a call, or did not come to its end
+├── PriceListError       AWS's price list cannot be had, or is not what it was
 ├── ArtifactError        a folder is not an artifact, or one that another version made
 └── FunctionError        the function did not answer: it crashed, timed out, or refused to start
 """
@@ -70,6 +72,14 @@ class RegistryError(ColdpressError):
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
+
+
+class DeployError(ColdpressError):
+    pass
+
+
+class PriceListError(ColdpressError):
+    pass
 
 
 class ArtifactError(ColdpressError):

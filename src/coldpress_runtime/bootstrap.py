@@ -37,7 +37,16 @@ def main(root: str) -> int:
         _log("the function could not be loaded", "init", trouble)
         api.fail_init(kind_of(trouble), str(trouble))
         return 1
+    many = settings.variable("AWS_LAMBDA_MAX_CONCURRENCY")
     try:
+        if settings.variable("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
+            from coldpress_runtime import snapstart
+
+            snapstart.rest(api, function)
+        if many.isdecimal() and int(many) > 1:
+            from coldpress_runtime.parallel import serve_many
+
+            raise Lost(serve_many(address, function, serve, int(many)))
         while True:
             invocation = api.next()
             serve(api, function, invocation)

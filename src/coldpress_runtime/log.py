@@ -2,7 +2,7 @@
 
 from sys import stderr
 
-from coldpress_runtime.settings import choice
+from coldpress_runtime.settings import choice, variable
 
 
 def error(message: str, request_id: str, trouble: BaseException) -> None:
@@ -10,7 +10,8 @@ def error(message: str, request_id: str, trouble: BaseException) -> None:
     from traceback import format_exception
 
     stack = "".join(format_exception(type(trouble), trouble, trouble.__traceback__))
-    if choice("COLDPRESS_LOG", "text", "json") == "json":
+    kinds = ("json", "text") if variable("AWS_LAMBDA_LOG_FORMAT") == "JSON" else ("text", "json")
+    if choice("COLDPRESS_LOG", *kinds) == "json":
         from coldpress_runtime.jsontext import dumps
 
         line = dumps({"level": "ERROR", "message": message, "requestId": request_id, "stack": stack})

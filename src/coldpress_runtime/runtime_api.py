@@ -64,6 +64,10 @@ class RuntimeApi:
             raise Lost(f"/invocation/next answered {status}: {body[:200]!r}")
         return Invocation(headers, body)
 
+    def restored(self) -> int:
+        """Wait until a snapshot of this process is restored."""
+        return self._exchange("GET", "/restore/next", b"", "")[0]
+
     def respond(self, request_id: str, answer: bytes) -> int:
         return self._post(f"/invocation/{request_id}/response", answer, "")
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coldpress.emulate.runtime_api import PREFIX, Outcome, Ready, RuntimeApi
+from coldpress.emulate.runtime_api import Ready, RuntimeApi
 from coldpress.emulate.sandbox import Sandbox
+from coldpress.emulate.sandboxes.invocation import Outcome
+from coldpress.emulate.sandboxes.rules import PREFIX
 from coldpress.errors import FunctionError
 from coldpress_runtime.runtime_api import RuntimeApi as Client
 
@@ -85,7 +87,10 @@ class TestRuntimeApi:
         api.give("id-1", b"{}", 30)
         self.call(api, "GET", "/invocation/next")
         assert self.call(api, "POST", "/invocation/id-1/response", b"x" * (6 * 1024 * 1024 + 101))[0] == 413
-        assert self.call(api, "POST", "/invocation/id-1/response", b"x" * (6 * 1024 * 1024 + 100))[0] == 202
+        assert self.call(api, "POST", "/invocation/id-1/response", b"x")[0] == 403, "that was its answer"
+        api.give("id-2", b"{}", 30)
+        self.call(api, "GET", "/invocation/next")
+        assert self.call(api, "POST", "/invocation/id-2/response", b"x" * (6 * 1024 * 1024 + 100))[0] == 202
         api.close()
 
     def test_init_errors_only_during_init(self, api: RuntimeApi) -> None:
@@ -128,5 +133,5 @@ class TestRuntimeApi:
 
     def test_unknown_paths(self, api: RuntimeApi) -> None:
         assert self.call(api, "GET", "/nothing")[0] == 404
-        assert self.call(api, "POST", "/invocation/next", b"")[0] == 404
+        assert self.call(api, "POST", "/invocation/next", b"")[0] == 405
         api.close()

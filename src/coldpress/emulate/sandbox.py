@@ -15,12 +15,13 @@ from queue import Empty
 from types import TracebackType
 from typing import IO, TypeVar
 
-from coldpress.emulate.runtime_api import InitFailed, Outcome, Ready, RuntimeApi
-from coldpress.emulate.streams import Piece, Streamed
+from coldpress.emulate.runtime_api import InitFailed, Ready, RuntimeApi
+from coldpress.emulate.sandboxes.invocation import Outcome
+from coldpress.emulate.sandboxes.settings import INIT_TIMEOUT
+from coldpress.emulate.sandboxes.streams import Piece, Streamed
 from coldpress.errors import FunctionError, MissingPart
 from coldpress.package.bytecode import interpreters
 
-INIT_TIMEOUT = 10.0
 _POLL = 0.02
 
 _Told = TypeVar("_Told", Ready, Outcome)

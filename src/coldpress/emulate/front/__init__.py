@@ -1,0 +1,1 @@
+"""What people and programs speak to: the Invoke API, the Function URL, the page."""
