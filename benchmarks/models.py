@@ -179,7 +179,7 @@ def _onnxruntime(path: Path) -> Run:
 
 def onnxruntime_int8(path: Path) -> Run:
     """What its own quantizer makes of the same graph."""
-    from masked import quantize_dynamic
+    from coldpress.bench.peers.exported import quantize_dynamic
 
     quantize_dynamic(path, path.with_suffix(".int8.onnx"))
     return _onnxruntime(path.with_suffix(".int8.onnx"))

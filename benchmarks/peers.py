@@ -1,6 +1,7 @@
 """Peers of the warm benchmark: each takes token ids of equal length and gives embeddings."""
 
 import json
+import logging
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from coldpress.artifact import Artifact
+from coldpress.bench.peers.exported import MaskedEncoder, export_masked, quantize_dynamic
 from coldpress.intake import Options, find
 from coldpress.intake.demo import demo_folder
 from coldpress.intake.source import TextEncoder
 from coldpress_runtime.model import open_model
-from masked import MaskedEncoder, export_masked, optimized_by_onnxruntime, quantize_dynamic
 
 Ids = NDArray[np.int64]
 Embed = Callable[[Ids], Any]
@@ -25,16 +26,19 @@ def peers(work: Path) -> dict[str, Embed]:
     """All that runs this model here, each on one thread."""
     torch.set_num_threads(1)
     made: dict[str, Embed] = {}
-    encoder = MaskedEncoder().eval()
+    source = find("demo:minilm", Options())
+    assert isinstance(source, TextEncoder)
+    encoder = MaskedEncoder(source).eval()
     made["torch fp32"] = _torch(encoder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is deprecated, and still what people use
         quantize = torch.ao.quantization.quantize_dynamic
         made["torch int8"] = _torch(quantize(encoder, {torch.nn.Linear}, torch.qint8))  # type: ignore[no-untyped-call]
     work.mkdir(parents=True, exist_ok=True)
-    exported = export_masked(work / "fp32.onnx")
+    exported = export_masked(source, work / "fp32.onnx")
     quantized = quantize_dynamic(exported, work / "int8.onnx")
-    optimized = optimized_by_onnxruntime(export_masked(work / "old.onnx", dynamo=False), work / "optimized.onnx")
+    old = export_masked(source, work / "old.onnx", dynamo=False)
+    optimized = _optimized_by_onnxruntime(old, work / "optimized.onnx")
     made["onnxruntime fp32"] = _onnxruntime(exported)
     made["onnxruntime int8"] = _onnxruntime(quantized)
     made["onnxruntime int8, its transformer optimizer"] = _onnxruntime(
@@ -44,6 +48,15 @@ def peers(work: Path) -> dict[str, Embed]:
     made["openvino int8"] = _openvino(quantized)
     made["ctranslate2 int8"] = _ctranslate2(work / "ctranslate2")
     return made
+
+
+def _optimized_by_onnxruntime(graph: Path, target: Path) -> Path:
+    """onnxruntime's transformer optimizer, told what it asks for."""
+    from onnxruntime.transformers.optimizer import optimize_model
+
+    logging.getLogger("onnxruntime").setLevel(logging.ERROR)
+    optimize_model(str(graph), "bert", num_heads=12, hidden_size=384).save_model_to_file(str(target))
+    return target
 
 
 def ours(artifact: Artifact, threads: int) -> Embed:

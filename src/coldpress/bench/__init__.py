@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from coldpress.emulate.sandbox import Sandbox
 from coldpress.errors import FunctionError
 
 #: 16 tokens to a BERT, the length of a search query
@@ -24,6 +23,8 @@ class Figures:
 
 
 def measure(function: Path, *, cold_runs: int = 5, warm_runs: int = 50) -> Figures:
+    from coldpress.emulate.sandbox import Sandbox  # whoever only reads a bench.json needs no sandboxes
+
     event = json.dumps({"text": SHORT}).encode()
     cold, warm, peak = [], [], 0.0
     core = {max(os.sched_getaffinity(0))}
