@@ -13,7 +13,29 @@ from coldpress.version import __version__
 class Commands(click.Group):
     """Imports a command's module only when it is asked for, so that `--help` is instant."""
 
-    names = ("build", "clean", "demo", "init", "invoke", "push", "size", "verify")
+    names = (
+        "bench",
+        "build",
+        "clean",
+        "cost",
+        "delete",
+        "demo",
+        "deploy",
+        "doctor",
+        "init",
+        "invoke",
+        "plan",
+        "prices",
+        "prune",
+        "push",
+        "report",
+        "rollback",
+        "serve",
+        "size",
+        "status",
+        "traffic",
+        "verify",
+    )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.names)

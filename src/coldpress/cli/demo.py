@@ -18,8 +18,7 @@ def demo(out: Path, picture: Path | None) -> None:
     from coldpress.progress import Shown
 
     result = run_demo(out, Shown(stderr()))
-    answer = result.artifact.function()({"text": "hello, world"})
-    vector = ", ".join(f"{value:.4f}" for value in answer["embeddings"][0][:4])
+    vector = ", ".join(f"{value:.4f}" for value in result.served.answer["embeddings"][0][:4])
     console = Console(width=96, record=picture is not None)
     console.print(
         f'\n{{"text": "hello, world"}} → {{"embeddings": [[{vector}, …]]}}\n', highlight=False, markup=False
@@ -29,4 +28,4 @@ def demo(out: Path, picture: Path | None) -> None:
         svg = console.export_svg(title="coldpress demo")
         # No fonts from elsewhere: a picture must not call anybody when it is looked at.
         picture.write_text(re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL), encoding="utf-8")
-    stderr().print(f'next: coldpress invoke {out} --data \'{{"text": "hi"}}\'', highlight=False, markup=False)
+    stderr().print(f"next: coldpress serve {out}, and a page to try it on", highlight=False, markup=False)

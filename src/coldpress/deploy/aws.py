@@ -1,0 +1,135 @@
+"""Calls to AWS: clients made when they are needed, every call counted, every refusal in words."""
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from coldpress.deploy.faults import fault, may_pass
+from coldpress.errors import MissingExtra
+
+#: seconds: how long what passes by itself is waited for (a role that is new, a function that is being changed)
+PATIENCE = 60.0
+_READS = ("get_", "list_", "describe_", "head_", "simulate_")
+
+
+class Aws:
+    """One account and region, or the local Lambda in their place."""
+
+    def __init__(
+        self,
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        local: bool = False,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.endpoint_url = endpoint_url
+        #: there is Lambda alone: no roles, no logs, no registries
+        self.local = local
+        self._region = region
+        self._pause = pause
+        self._clients: dict[str, Any] = {}
+        #: as they were made, for those who count: (service, operation)
+        self.calls: list[tuple[str, str]] = []
+
+    @property
+    def writes(self) -> list[tuple[str, str]]:
+        return [call for call in self.calls if not call[1].startswith(_READS)]
+
+    @cached_property
+    def session(self) -> Any:
+        try:
+            import boto3
+        except ImportError:
+            raise MissingExtra("aws", "boto3", "deploying") from None
+        return boto3.session.Session(region_name=self._region)
+
+    @property
+    def region(self) -> str:
+        return str(self.session.region_name or "us-east-1")
+
+    @cached_property
+    def account(self) -> str:
+        if self.local:
+            return "000000000000"
+        return str(self.call("sts", "get_caller_identity")["Account"])
+
+    def call(self, service: str, operation: str, **arguments: Any) -> Any:
+        """One call; what passes by itself is waited for."""
+        end = time.monotonic() + PATIENCE
+        pause = 0.5
+        while True:
+            self.calls.append((service, operation))
+            try:
+                return getattr(self._client(service), operation)(**arguments)
+            except Exception as error:
+                if not may_pass(error) or time.monotonic() + pause > end:
+                    raise fault(error, service, operation, self.region) from error
+            self._pause(pause)
+            pause = min(pause * 1.6, 8.0)
+
+    def find(self, service: str, operation: str, **arguments: Any) -> Any | None:
+        """A read; None where there is no such thing."""
+        from botocore.exceptions import ClientError
+
+        try:
+            return self.call(service, operation, **arguments)
+        except Exception as error:
+            cause = error.__cause__
+            if isinstance(cause, ClientError) and _code(cause) in _ABSENT:
+                return None
+            raise
+
+    def wait(self, service: str, waiter: str, **arguments: Any) -> None:
+        from botocore.exceptions import WaiterError
+
+        made = self._client(service).get_waiter(waiter)
+        try:
+            made.wait(**arguments, WaiterConfig={"Delay": 1, "MaxAttempts": 300})
+        except WaiterError as error:
+            raise fault(error, service, waiter, self.region) from error
+
+    def _client(self, service: str) -> Any:
+        if service not in self._clients:
+            from botocore.config import Config
+
+            config = Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60)
+            self._clients[service] = self.session.client(service, endpoint_url=self.endpoint_url, config=config)
+        return self._clients[service]
+
+
+_ABSENT = {
+    "ResourceNotFoundException",
+    "NoSuchEntity",
+    "NoSuchEntityException",
+    "404",
+    "NoSuchBucket",
+    "NotFound",
+    "ProvisionedConcurrencyConfigNotFoundException",
+    "RepositoryNotFoundException",
+}
+
+
+def is_local(endpoint_url: str | None) -> bool:
+    """Whether an address is the local Lambda's, where there are functions and nothing else."""
+    import json
+    import urllib.request
+
+    if endpoint_url is None:
+        return False
+    try:
+        with urllib.request.urlopen(f"{endpoint_url.rstrip('/')}/_/", timeout=3) as answer:  # noqa: S310
+            found = json.loads(answer.read(1 << 20))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and "functions" in found
+
+
+def _code(error: Any) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def connect(region: str | None, endpoint_url: str | None) -> Aws:
+    """AWS, or what stands in for it at an address; the local Lambda is known by its answer."""
+    return Aws(region=region, endpoint_url=endpoint_url, local=is_local(endpoint_url))

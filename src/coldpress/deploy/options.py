@@ -1,0 +1,26 @@
+"""What people write on the command line of `deploy`."""
+
+from coldpress.artifact import Artifact
+from coldpress.bench.result import BENCH, Bench
+from coldpress.errors import UsageError
+
+_DEFAULT_MB = 1769
+
+
+def pairs(flag: str, said: tuple[str, ...]) -> dict[str, str]:
+    """K=V, each name once."""
+    found: dict[str, str] = {}
+    for text in said:
+        name, equals, value = text.partition("=")
+        if not equals or not name or name in found:
+            reason = "is there twice" if name in found else "is not of the form K=V"
+            raise UsageError(f"{flag} {text!r} {reason}")
+        found[name] = value
+    return found
+
+
+def recommended_memory(artifact: Artifact) -> int:
+    """As the bench recommends, where there was one."""
+    if not (artifact.path / BENCH).exists():
+        return _DEFAULT_MB
+    return Bench.load(artifact.path).recommended.get("balanced", _DEFAULT_MB)

@@ -1,0 +1,88 @@
+"""The function itself: its code and its configuration, then a version of both that never changes."""
+
+from typing import Any
+
+from coldpress.deploy.aws import Aws
+from coldpress.deploy.parts import code
+from coldpress.deploy.steps import CHANGE, CREATE, Facts, Step, different, keep
+from coldpress.deploy.wanted import TOKEN, Wanted
+
+_HANDLER = "handler.lambda_handler"
+
+
+def settings(wanted: Wanted, facts: Facts, token_sha256: str | None) -> dict[str, Any]:
+    """As CreateFunction and UpdateFunctionConfiguration take it."""
+    return {
+        "Role": facts.role,
+        "Runtime": wanted.runtime,
+        "Handler": _HANDLER,
+        "MemorySize": wanted.memory_mb,
+        "Timeout": wanted.timeout,
+        "Environment": {"Variables": wanted.environment(token_sha256)},
+        "EphemeralStorage": {"Size": wanted.tmp_mb},
+        "SnapStart": {"ApplyOn": "PublishedVersions" if wanted.snapstart else "None"},
+        "LoggingConfig": {"LogFormat": "JSON" if wanted.json_log else "Text"},
+        "Description": f"{wanted.artifact.name}, pressed by coldpress",
+    }
+
+
+def unlike(found: dict[str, Any], wants: dict[str, Any]) -> list[str]:
+    """What of a configuration is not as wanted. AWS adds fields of its own, which do not count."""
+    have = dict(found)
+    have.setdefault("SnapStart", {"ApplyOn": "None"})
+    have.setdefault("LoggingConfig", {"LogFormat": "Text"})
+    have.setdefault("EphemeralStorage", {"Size": 512})
+    have.setdefault("Environment", {"Variables": {}})
+    for name in ("SnapStart", "LoggingConfig", "EphemeralStorage", "Environment"):
+        have[name] = {key: have[name].get(key) for key in wants[name]}
+    return different(have, wants)
+
+
+def token_hash(found: dict[str, Any] | None) -> str | None:
+    """The hash of the token that the function has already."""
+    variables = ((found or {}).get("Environment") or {}).get("Variables") or {}
+    kept = variables.get(TOKEN)
+    return str(kept) if kept else None
+
+
+def steps(aws: Aws, wanted: Wanted, facts: Facts, found: dict[str, Any] | None, token: str | None) -> list[Step]:
+    name = wanted.name
+    what = f"function {name}"
+    facts.code = code.code_sha256(code.zip_bytes(wanted))
+    same_code = found is not None and found.get("CodeSha256") == facts.code
+    before, named = code.steps(aws, wanted, needed=not same_code)
+    wants = settings(wanted, facts, token)
+
+    def create() -> None:
+        aws.call(
+            "lambda",
+            "create_function",
+            FunctionName=name,
+            Code=named(),
+            Architectures=[wanted.architecture],
+            Tags=wanted.tags,
+            **settings(wanted, facts, token),
+        )
+        aws.wait("lambda", "function_active_v2", FunctionName=name)
+
+    def change_code() -> None:
+        aws.call(
+            "lambda", "update_function_code", FunctionName=name, Architectures=[wanted.architecture], **named()
+        )
+        aws.wait("lambda", "function_updated_v2", FunctionName=name)
+
+    def change_settings() -> None:
+        aws.call("lambda", "update_function_configuration", FunctionName=name, **settings(wanted, facts, token))
+        aws.wait("lambda", "function_updated_v2", FunctionName=name)
+
+    if found is None:
+        size = len(code.zip_bytes(wanted)) / 1e6
+        detail = f"{size:.1f} MB, {wanted.memory_mb:,} MB of memory, {wanted.architecture}, {wanted.runtime}"
+        return [*before, Step(CREATE, what, detail, create)]
+    made = list(before)
+    if not same_code:
+        made.append(Step(CHANGE, f"{what}'s code", facts.code[:12], change_code))
+    changed = unlike(found, wants)
+    if changed:
+        made.append(Step(CHANGE, f"{what}'s settings", ", ".join(changed), change_settings))
+    return made if any(step.writes for step in made) else [*made, keep(what)]

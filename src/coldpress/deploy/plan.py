@@ -1,0 +1,81 @@
+"""From what is there and what is wanted to steps; and the steps, done in their order."""
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from coldpress.deploy.aws import Aws
+from coldpress.deploy.parts import alias, concurrency, function, logs, role, url
+from coldpress.deploy.steps import Facts, Step
+from coldpress.deploy.wanted import ALIAS, CLOSED, Wanted
+from coldpress.errors import DeployError
+
+
+@dataclass(frozen=True)
+class Deployment:
+    steps: list[Step]
+    facts: Facts
+
+    @property
+    def changes(self) -> list[Step]:
+        return [step for step in self.steps if step.writes]
+
+    def run(self, told: Callable[[Step], None] = lambda step: None) -> Facts:
+        for step in self.changes:
+            told(step)
+            assert step.act is not None
+            step.act()
+        return self.facts
+
+
+def plan(aws: Aws, wanted: Wanted) -> Deployment:
+    """Reads only."""
+    facts = Facts()
+    name, live = wanted.name, {"FunctionName": wanted.name, "Qualifier": ALIAS}
+    made = role.steps(aws, wanted, facts) + logs.steps(aws, wanted)
+    whole = aws.find("lambda", "get_function", FunctionName=name)
+    found = whole["Configuration"] if whole else None
+    _check_foreign(found, wanted)
+    token = _token(wanted, facts, function.token_hash(found))
+    changed = function.steps(aws, wanted, facts, found, token)
+    made += changed
+    here = alias.read(aws, name) if found else None
+    address = aws.find("lambda", "get_function_url_config", **live) if here else None
+    policy = url.read_policy(aws.find("lambda", "get_policy", **live) if here else None)
+    doors = url.steps(aws, wanted, facts, address, policy)
+    reserved = aws.find("lambda", "get_function_concurrency", FunctionName=name) if found else None
+    made += concurrency.reserved_steps(aws, wanted, reserved)
+    if here and wanted.url in CLOSED:  # a door is closed before a version without a guard stands behind it
+        made += doors
+    wants = function.settings(wanted, facts, token)
+    made += alias.steps(aws, wanted, facts, wants, here, changes=any(step.writes for step in changed))
+    ready = aws.find("lambda", "get_provisioned_concurrency_config", **live) if here else None
+    made += concurrency.provisioned_steps(aws, wanted, ready)
+    if not (here and wanted.url in CLOSED):
+        made += doors
+    return Deployment(made, facts)
+
+
+def _token(wanted: Wanted, facts: Facts, kept: str | None) -> str | None:
+    """The hash of the bearer token: the one that is there, or of a new one, which is shown once."""
+    if wanted.url != "token":
+        return None
+    if kept is None:
+        facts.token = secrets.token_urlsafe(32)
+        kept = hashlib.sha256(facts.token.encode()).hexdigest()
+    return kept
+
+
+def _check_foreign(found: dict[str, object] | None, wanted: Wanted) -> None:
+    """A function of that name which cannot become ours is left alone."""
+    if found is None:
+        return
+    if found.get("PackageType", "Zip") != "Zip":
+        raise DeployError(
+            f"there is a function {wanted.name} that is an image, and {wanted.artifact.path} is "
+            f"to be a zip; Lambda "
+            f"cannot change one into the other: take another --name, or delete it"
+        )
+    if found.get("Architectures", [wanted.architecture]) != [wanted.architecture]:
+        return  # an update of the code brings the new one along

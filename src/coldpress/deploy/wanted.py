@@ -1,0 +1,101 @@
+"""What a person wants to run, and how."""
+
+import re
+from dataclasses import dataclass, field
+
+from coldpress.artifact import Artifact
+from coldpress.errors import UsageError
+
+ALIAS = "live"
+URLS = ("iam", "token", "public", "none")
+#: whom AWS itself keeps out
+CLOSED = ("iam", "none")
+#: requests at once that a URL without any guard may cause
+PUBLIC_CONCURRENCY = 10
+#: of CloudWatch's retention, in days
+RETENTIONS = (
+    1,
+    3,
+    5,
+    7,
+    14,
+    30,
+    60,
+    90,
+    120,
+    150,
+    180,
+    365,
+    400,
+    545,
+    731,
+    1096,
+    1827,
+    2192,
+    2557,
+    2922,
+    3288,
+    3653,
+)
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_LARGEST_ENVIRONMENT = 4096
+TOKEN = "COLDPRESS_TOKEN_SHA256"  # noqa: S105 - a variable's name
+_WRAPPER = {"AWS_LAMBDA_EXEC_WRAPPER": "/var/task/bootstrap"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    name: str
+    artifact: Artifact
+    memory_mb: int = 1769
+    timeout: int = 30
+    runtime: str = "python3.13"
+    env: dict[str, str] = field(default_factory=dict)
+    tmp_mb: int = 512
+    snapstart: bool = False
+    json_log: bool = False
+    retention_days: int = 14
+    tags: dict[str, str] = field(default_factory=dict)
+    #: an ARN; None: one is made that may write its own log and nothing else
+    role: str | None = None
+    url: str = "iam"
+    provisioned: int = 0
+    #: requests at once at most; None: what the account has
+    reserved: int | None = None
+    #: whether a new version must answer the artifact's samples before it is live
+    check: bool = True
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(f"--name {self.name!r} is not a function's: letters, digits, - and _, at most 64")
+        if self.url not in URLS:
+            raise UsageError(f"--url {self.url!r} is not known; it can be: {', '.join(URLS)}")
+        if self.retention_days not in RETENTIONS:
+            raise UsageError(
+                f"--retention {self.retention_days} is not one of CloudWatch's: {', '.join(map(str, RETENTIONS))}"
+            )
+        if self.snapstart and self.provisioned:
+            raise UsageError(
+                "SnapStart and provisioned concurrency exclude each other: take one of --snapstart, --provisioned"
+            )
+        if self.snapstart and self.tmp_mb > 512:
+            raise UsageError(
+                f"SnapStart takes /tmp up to 512 MB, not {self.tmp_mb}: leave out --tmp or --snapstart"
+            )
+        size = sum(len(f"{name}{value}".encode()) for name, value in self.environment().items())
+        if size > _LARGEST_ENVIRONMENT:
+            raise UsageError(f"the environment has {size:,} bytes; Lambda takes {_LARGEST_ENVIRONMENT:,}")
+
+    @property
+    def architecture(self) -> str:
+        return str(self.artifact.manifest["arch"])
+
+    @property
+    def concurrency(self) -> int | None:
+        """What is open to everybody is capped, so that nobody else decides what it costs."""
+        return PUBLIC_CONCURRENCY if self.url == "public" and self.reserved is None else self.reserved
+
+    def environment(self, token_sha256: str | None = None) -> dict[str, str]:
+        """Our own loop runs by a wrapper; the token is there as its hash only."""
+        guard = {TOKEN: token_sha256} if token_sha256 else {}
+        return {**_WRAPPER, **self.env, **guard}

@@ -1,0 +1,72 @@
+"""The command: shows first, asks, and never waits for an answer on a terminal that is not there."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from deploy_account import pressed
+
+COLDPRESS = str(Path(sys.executable).parent / "coldpress")
+
+
+@pytest.fixture
+def run(account: str, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    artifact = pressed(tmp_path / "out", b"one")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [
+            COLDPRESS,
+            "deploy",
+            str(artifact.path),
+            "--name",
+            "small",
+            "--endpoint-url",
+            account,
+            *arguments,
+        ]
+        environment = os.environ | {"COLUMNS": "120"}
+        return subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+def test_it_shows_asks_and_does(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    looked = run("--dry-run")
+    assert looked.returncode == 0 and "create" in looked.stderr and "function small" in looked.stderr
+    unasked = run()
+    assert unasked.returncode == 2 and "there is no terminal to ask on: say --yes" in unasked.stderr
+    done = run("--yes", "--url", "token")
+    assert done.returncode == 0, done.stderr
+    assert "The bearer token, shown this once:" in done.stderr and "version 1 is live" in done.stderr
+    assert done.stdout.startswith("https://")
+    again = run("--yes", "--url", "token")
+    assert again.returncode == 0 and "nothing to do" in again.stderr and "bearer token" not in again.stderr
+
+
+def test_a_public_url_is_warned_of(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    assert "open to everybody" in run("--dry-run", "--url", "public").stderr
+    assert "open to everybody" not in run("--dry-run").stderr
+
+
+def test_the_other_commands(run: Callable[..., subprocess.CompletedProcess[str]], account: str) -> None:
+    def other(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [COLDPRESS, *arguments, "--endpoint-url", account]
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+    run("--yes")
+    run("--yes", "--memory", "512")
+    assert "version 2" in other("status", "small").stdout
+    assert '"live": "2"' in other("status", "small", "--json").stdout
+    assert other("rollback", "small").returncode == 2
+    assert other("rollback", "small", "--yes").returncode == 0
+    assert '"live": "1"' in other("status", "small", "--json").stdout
+    assert "nothing to do" in other("prune", "small", "--yes").stderr
+    assert "role coldpress-small" in other("delete", "small", "--dry-run").stderr
+    assert other("delete", "small", "--yes").returncode == 0
+    gone = other("status", "small")
+    assert gone.returncode == 1 and "there is no function small in eu-west-1" in gone.stderr
