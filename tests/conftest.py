@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import signal
 import tempfile
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,17 @@ import pytest
 
 import coldpress
 from coldpress.artifact import Artifact
+from coldpress.emulate.world.cgroups import find_groups
 from coldpress.intake.demo import demo_folder
 from coldpress_runtime.function import Function
 
 RIE = Path(__file__).parent.parent / ".cache" / "aws-lambda-rie"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """A shell's background job ignores Ctrl-C, and so would all that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -33,6 +42,19 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
     pressed = coldpress.build("demo:minilm", out=tmp_path_factory.mktemp("minilm") / "out")
     assert pressed.manifest["engine"] == "press"
     return pressed
+
+
+@pytest.fixture(scope="session")
+def measured(artifact: Artifact, tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+    """The same with a bench.json, of few runs; at three sizes where they can be held."""
+    place = tmp_path_factory.mktemp("measured") / "minilm"
+    shutil.copytree(artifact.path, place)
+    held, _ = find_groups()
+    if held is not None:
+        held.close()
+    copy = Artifact.open(place)
+    copy.bench(cold_runs=8, warm_runs=40, sweep=(128, 512, 1769) if held else None)
+    return copy
 
 
 @pytest.fixture(scope="session")
@@ -102,3 +124,28 @@ def ask(function: Function) -> Any:
         return json.loads(function.handle(event))
 
     return ask_it
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """AWS, as far as moto's server stands in for it."""
+    from moto.server import ThreadedMotoServer
+
+    made = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    made.start()
+    host, port = made.get_host_and_port()
+    yield f"http://{host}:{port}"
+    made.stop()
+
+
+@pytest.fixture
+def account(server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty one."""
+    urllib.request.urlopen(urllib.request.Request(f"{server}/moto-api/reset", method="POST")).read()
+    for name, value in (
+        ("ACCESS_KEY_ID", "key"),
+        ("SECRET_ACCESS_KEY", "secret"),
+        ("DEFAULT_REGION", "eu-west-1"),
+    ):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    return server

@@ -43,6 +43,32 @@ def test_the_bars_hold(result: dict[str, Any]) -> None:
     assert result["rounds"] >= 7
 
 
+def test_the_bars_of_the_local_lambda_hold() -> None:
+    emulator = json.loads(publish.EMULATOR.read_text())
+    assert emulator["p50_ms"]["ours"] <= min(2.0, emulator["p50_ms"]["rie"])
+    assert emulator["per_second"]["ours"] >= max(1000, 2 * emulator["per_second"]["rie"])
+    assert emulator["alive"] == 200 and emulator["resident_mb"] <= 150
+    assert emulator["rounds"] >= 5
+
+
+def test_the_bars_of_the_simulator_hold() -> None:
+    simulator = json.loads(publish.SIMULATOR.read_text())
+    month, played = simulator["month"], simulator["emulator"]
+    assert month["simulated_a_second_on_one_core"] >= 500_000
+    assert month["strategies"] == 6 and month["seconds"] <= 480 and month["peak_mb"] <= 500
+    for row in simulator["theory"]:
+        assert max(abs(row[name]) for name in ("waits_error", "wait_error", "loss_error")) <= 0.02
+    assert played["cold_starts"] >= 200
+    assert abs(played["cold_starts_simulated"] / played["cold_starts"] - 1) <= 0.05
+    assert abs(played["bill_error"]) <= 0.03
+
+
+def test_the_bars_of_the_report_hold() -> None:
+    report = json.loads(publish.REPORT.read_text())
+    costs = report["per_million_at_one_a_second"]
+    assert costs["minilm, 16 tokens"] <= 0.35 and costs["minilm, 128 tokens"] <= 0.75
+
+
 def test_the_bars_of_other_models_hold() -> None:
     """Never slower than torch or onnxruntime as they come, faster on at least half; OpenVINO close."""
     warm = json.loads(publish.WARM.read_text())
@@ -107,8 +133,8 @@ def test_the_specification_names_tests_that_exist() -> None:
 def test_the_readme_works_as_written(tmp_path: Path) -> None:
     """Every shell and Python block, in order, in an empty folder; the class as the code of a project."""
     blocks = re.findall(r"```(sh|python)\n(.*?)```", README, flags=re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["sh", "python", "python"]
-    shell, python, code = (block for _, block in blocks)
+    assert [kind for kind, _ in blocks] == ["sh", "python", "python", "sh", "sh"]
+    shell, python, code, served, decided = (block for _, block in blocks)
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
 
     def run(command: list[str]) -> str:
@@ -119,6 +145,9 @@ def test_the_readme_works_as_written(tmp_path: Path) -> None:
 
     run(["sh", "-euc", shell])
     assert "2 vectors of 384" in run([sys.executable, "-c", python])
+    assert '{"embeddings": [[' in run(["sh", "-euc", served])
+    assert "is the cheapest that meets" in run(["sh", "-euc", decided])
+    assert (tmp_path / "out/minilm/report.html").stat().st_size > 100_000
     run(["coldpress", "init", "demo:minilm"])
     (tmp_path / "model.py").write_text(code)
     run(["coldpress", "build", "--out", "mine", "--quick", "--package", "none"])

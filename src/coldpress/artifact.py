@@ -3,12 +3,18 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coldpress.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from coldpress.bench.result import Bench
+    from coldpress.cost.compare import Row
+    from coldpress.progress import Progress
 
 MANIFEST = "coldpress.json"
 MEASURED = "measured.json"
@@ -78,6 +84,64 @@ class Artifact:
         from coldpress_runtime.function import Function
 
         return Function(str(self.function_folder)).call
+
+    @contextmanager
+    def serve(
+        self,
+        *,
+        port: int = 0,
+        memory_mb: int = 1769,
+        timeout: float = 30.0,
+        concurrency: int = 10,
+        provisioned: int = 0,
+        env: dict[str, str] | None = None,
+    ) -> Iterator[str]:
+        """A local Lambda with this function while the block runs; its address. Port 0 takes any free one."""
+        from coldpress.emulate.front.server import Address
+        from coldpress.emulate.sandboxes.settings import Settings
+        from coldpress.emulate.serving import Options, running
+
+        settings = Settings(
+            name=self.name,
+            memory_mb=memory_mb,
+            timeout=timeout,
+            concurrency=max(concurrency, provisioned),
+            provisioned=provisioned,
+            env=env or {},
+        )
+        with running(self.path, settings, Options(Address(port=port))) as served:
+            yield served.url
+
+    def bench(
+        self,
+        *,
+        memory_mb: int = 1769,
+        cold_runs: int = 20,
+        warm_runs: int = 200,
+        sweep: Sequence[int] | None = None,
+        against: Sequence[str] = (),
+        progress: "Progress | None" = None,
+    ) -> "Bench":
+        """Cold starts, latency and memory, measured here, now; also left in bench.json, with every sample."""
+        from coldpress.bench.run import run_bench
+
+        return run_bench(
+            self.path,
+            memory_mb=memory_mb,
+            cold_runs=cold_runs,
+            warm_runs=warm_runs,
+            sweep=sweep,
+            against=against,
+            progress=progress,
+        )
+
+    def cost(self, *, rate: float = 1.0, region: str = "us-east-1", memory_mb: int | None = None) -> "list[Row]":
+        """What its requests cost at a steady rate a second, beside the classic ways; the last rows are its own."""
+        from coldpress.cost.book import price_book
+        from coldpress.cost.compare import Assumptions, compare
+        from coldpress.cost.measured import measured_works
+
+        return compare(measured_works(self.path, memory_mb), Assumptions(rate=rate), price_book(region))
 
     def measured(self) -> dict[str, Any]:
         """The content of measured.json: every candidate's figures, and the CPU that they were measured on."""
