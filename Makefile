@@ -12,7 +12,7 @@ RIE := .cache/aws-lambda-rie
 
 # What some tests need beside Python: other CPUs by emulation, a compiler for arm64, the decoders' headers, a fuzzer,
 # a registry and those who judge images, a browser, a sender of load, what formats a sandbox's disk.
-SYSTEM := qemu-user-static gcc-aarch64-linux-gnu libjpeg-dev libpng-dev clang libclang-rt-14-dev llvm \
+SYSTEM := qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross libjpeg-dev libpng-dev clang libclang-rt-14-dev llvm \
           docker-registry skopeo umoci podman runc chromium wrk e2fsprogs curl
 
 .PHONY: demo test lint bench fuzz dist clean system
