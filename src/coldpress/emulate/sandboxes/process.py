@@ -15,7 +15,9 @@ _CREDENTIALS = struct.Struct("3i")
 _NUMBER = struct.Struct("i")
 #: Lambda cuts a line of a log there
 _LONGEST_LINE = 262_144
-_PIPE, _READS = 65536, 4
+_PIPE = 65536
+#: bytes of a log that are read in one turn of the loop: who writes without end has others wait a millisecond
+_TURN = 1024
 
 
 class Watcher(Protocol):
@@ -47,7 +49,7 @@ class Process:
         self.leaving = False
         os.set_blocking(spawned.log, False)
         spawned.channel.setblocking(False)
-        self._loop.add_reader(spawned.log, self.read_log)
+        self._loop.add_reader(spawned.log, self._read_some, _TURN)
         self._loop.add_reader(spawned.channel, self._read_channel)
 
     def signal(self, number: signal.Signals, all_of_them: bool = True) -> None:
@@ -94,21 +96,25 @@ class Process:
         return _start_of(found[0]) if found else 0.0
 
     def read_log(self) -> None:
-        """Hand on what was written so far, line by line: as much as the pipe holds, since who writes in a loop
-        writes faster than we read."""
-        for _ in range(_READS):
-            try:
-                data = b"" if self._is_gone else os.read(self._spawned.log, _PIPE // _READS)
-            except OSError:  # nothing more, for now
-                return
-            if not data:
-                return
-            *lines, self._unread = (self._unread + data).split(b"\n")
-            for line in lines:
-                self._watcher.wrote(line)
-            if len(self._unread) > _LONGEST_LINE:
-                self._watcher.wrote(self._unread)
-                self._unread = b""
+        """Hand on what was written so far: as much as the pipe holds, since who writes in a loop writes faster
+        than we read."""
+        left = _PIPE
+        while left > 0 and (found := self._read_some(_PIPE // 4)):
+            left -= found
+
+    def _read_some(self, most: int) -> int:
+        """The next bytes, line by line; how many there were."""
+        try:
+            data = b"" if self._is_gone else os.read(self._spawned.log, most)
+        except OSError:  # nothing more, for now
+            return 0
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            self._watcher.wrote(line)
+        if len(self._unread) > _LONGEST_LINE:
+            self._watcher.wrote(self._unread)
+            self._unread = b""
+        return len(data)
 
     def _read_channel(self) -> None:
         try:
