@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from coldpress.artifact import Artifact
+from coldpress.deploy.scaling import Autoscale, Schedule
 from coldpress.errors import UsageError
 
 ALIAS = "live"
@@ -14,28 +15,8 @@ CLOSED = ("iam", "none")
 PUBLIC_CONCURRENCY = 10
 #: of CloudWatch's retention, in days
 RETENTIONS = (
-    1,
-    3,
-    5,
-    7,
-    14,
-    30,
-    60,
-    90,
-    120,
-    150,
-    180,
-    365,
-    400,
-    545,
-    731,
-    1096,
-    1827,
-    2192,
-    2557,
-    2922,
-    3288,
-    3653,
+    *(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545),
+    *(731, 1096, 1827, 2192, 2557, 2922, 3288, 3653),
 )
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LARGEST_ENVIRONMENT = 4096
@@ -60,10 +41,15 @@ class Wanted:
     role: str | None = None
     url: str = "iam"
     provisioned: int = 0
+    #: changes what is kept ready by use, and by the clock
+    autoscale: Autoscale | None = None
+    schedules: tuple[Schedule, ...] = ()
     #: requests at once at most; None: what the account has
     reserved: int | None = None
     #: whether a new version must answer the artifact's samples before it is live
     check: bool = True
+    #: what goes to AWS: zip, image, or auto: the zip where there is one
+    package: str = "auto"
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -74,10 +60,7 @@ class Wanted:
             raise UsageError(
                 f"--retention {self.retention_days} is not one of CloudWatch's: {', '.join(map(str, RETENTIONS))}"
             )
-        if self.snapstart and self.provisioned:
-            raise UsageError(
-                "SnapStart and provisioned concurrency exclude each other: take one of --snapstart, --provisioned"
-            )
+        self._check_scaling()
         if self.snapstart and self.tmp_mb > 512:
             raise UsageError(
                 f"SnapStart takes /tmp up to 512 MB, not {self.tmp_mb}: leave out --tmp or --snapstart"
@@ -85,6 +68,26 @@ class Wanted:
         size = sum(len(f"{name}{value}".encode()) for name, value in self.environment().items())
         if size > _LARGEST_ENVIRONMENT:
             raise UsageError(f"the environment has {size:,} bytes; Lambda takes {_LARGEST_ENVIRONMENT:,}")
+
+    def _check_scaling(self) -> None:
+        ready = self.provisioned or self.autoscale
+        if self.snapstart and ready:
+            raise UsageError(
+                "SnapStart and provisioned concurrency exclude each other: take one of --snapstart, --provisioned"
+            )
+        if self.provisioned and self.autoscale:
+            raise UsageError(
+                f"--provisioned {self.provisioned} is a fixed number, and --autoscale changes it: take one"
+            )
+        if self.schedules and not ready:
+            raise UsageError("--schedule changes what is kept ready: say also --autoscale or --provisioned")
+
+    @property
+    def image(self) -> bool:
+        """Whether it is deployed as a container image."""
+        if self.package != "auto":
+            return self.package == "image"
+        return self.artifact.zip is None and self.artifact.image is not None
 
     @property
     def architecture(self) -> str:
@@ -96,6 +99,6 @@ class Wanted:
         return PUBLIC_CONCURRENCY if self.url == "public" and self.reserved is None else self.reserved
 
     def environment(self, token_sha256: str | None = None) -> dict[str, str]:
-        """Our own loop runs by a wrapper; the token is there as its hash only."""
+        """A zip's own loop runs by a wrapper; the token is there as its hash only."""
         guard = {TOKEN: token_sha256} if token_sha256 else {}
-        return {**_WRAPPER, **self.env, **guard}
+        return {**({} if self.image else _WRAPPER), **self.env, **guard}
