@@ -14,6 +14,8 @@ from coldpress.cli.wanted_options import wanted_from, wanted_options
 @click.option("--region", help="[default: the credentials' own]")
 @click.option("--endpoint-url", metavar="URL", help="The local Lambda, or a stand-in for AWS.")
 @click.option("--check/--no-check", default=True, show_default=True, help="Its answers, before it is live.")
+@click.option("--canary", metavar="SHARE", help="Give it this much of the traffic first, as 10%, and watch it.")
+@click.option("--for", "lasts", metavar="TIME", default="5m", show_default=True, help="How long it is watched.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and stop.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def deploy(
@@ -21,6 +23,8 @@ def deploy(
     region: str | None,
     endpoint_url: str | None,
     check: bool,
+    canary: str | None,
+    lasts: str,
     dry_run: bool,
     yes: bool,
     **said: Any,
@@ -28,18 +32,21 @@ def deploy(
     """Make or update the function NAME from the package in DIR, with all that it needs and nothing else.
 
     Shows first what is created, changed and kept. Running it again changes nothing; interrupted anywhere, running
-    it again finishes the work. Clients call the alias `live`, which points to a version that never changes.
+    it again finishes the work. Clients call the alias `live`, which points to a version that never changes; a new
+    version answers the artifact's own samples before it is live, and goes back by itself if its canary does harm.
 
     \b
     Examples:
       coldpress deploy out --name minilm --dry-run
       coldpress deploy out --name minilm --url token --yes
+      coldpress deploy out --name minilm --canary 10% --for 5m
     """
     from coldpress.cli.deploy_table import carry_out, show_live, warn_if_public
     from coldpress.deploy.aws import connect
+    from coldpress.deploy.canary import Canary
     from coldpress.deploy.plan import plan
 
-    wanted = wanted_from(folder, said, check=check)
+    wanted = wanted_from(folder, said, check=check, canary=Canary.parse(canary, lasts) if canary else None)
     aws = connect(region, endpoint_url)
     warn_if_public(wanted)
     facts = carry_out(plan(aws, wanted), wanted.name, aws, yes=yes, dry_run=dry_run)

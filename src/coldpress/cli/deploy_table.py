@@ -25,7 +25,11 @@ def carry_out(made: Deployment, name: str, aws: Aws, *, yes: bool, dry_run: bool
     _confirm(name, yes)
     if made.facts.token:  # before anything is done: whatever happens then, it has been seen
         click.echo(f"The bearer token, shown this once: {made.facts.token}", err=True)
-    return made.run(lambda step: click.echo(f"{step.verb} {step.what}", err=True))
+    return made.run(lambda step: _say(f"{step.verb} {step.what}"), lambda words: _say(f"  {words}"))
+
+
+def _say(words: str) -> None:
+    click.echo(words, err=True)
 
 
 def warn_if_public(wanted: Wanted) -> None:

@@ -54,7 +54,7 @@ def wanted_options(command: _Command) -> _Command:
     return command
 
 
-def wanted_from(folder: Path, said: dict[str, Any], *, check: bool = True) -> "Wanted":
+def wanted_from(folder: Path, said: dict[str, Any], **more: Any) -> "Wanted":
     """What they say, taken together; `said` is as click names them."""
     from coldpress.artifact import Artifact
     from coldpress.deploy.options import pairs, recommended_memory
@@ -81,5 +81,5 @@ def wanted_from(folder: Path, said: dict[str, Any], *, check: bool = True) -> "W
         autoscale=Autoscale.parse(said["autoscale"]) if said["autoscale"] else None,
         schedules=tuple(map(Schedule.parse, said["schedule"])),
         reserved=said["reserved"],
-        check=check,
+        **more,
     )

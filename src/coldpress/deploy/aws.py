@@ -1,15 +1,19 @@
 """Calls to AWS: clients made when they are needed, every call counted, every refusal in words."""
 
+import json
 import time
+import urllib.request
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from coldpress.deploy.faults import fault, may_pass
-from coldpress.errors import MissingExtra
+from coldpress.errors import DeployError, MissingExtra
 
 #: seconds: how long what passes by itself is waited for (a role that is new, a function that is being changed)
 PATIENCE = 60.0
+_MOST_SAID = 1 << 24
 _READS = ("get_", "list_", "describe_", "head_", "simulate_")
 
 
@@ -23,12 +27,14 @@ class Aws:
         endpoint_url: str | None = None,
         local: bool = False,
         pause: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.endpoint_url = endpoint_url
         #: there is Lambda alone: no roles, no logs, no registries
         self.local = local
         self._region = region
-        self._pause = pause
+        self.pause = pause
+        self.clock = clock
         self._clients: dict[str, Any] = {}
         #: as they were made, for those who count: (service, operation)
         self.calls: list[tuple[str, str]] = []
@@ -66,7 +72,7 @@ class Aws:
             except Exception as error:
                 if not may_pass(error) or time.monotonic() + pause > end:
                     raise fault(error, service, operation, self.region) from error
-            self._pause(pause)
+            self.pause(pause)
             pause = min(pause * 1.6, 8.0)
 
     def find(self, service: str, operation: str, **arguments: Any) -> Any | None:
@@ -89,6 +95,14 @@ class Aws:
             made.wait(**arguments, WaiterConfig={"Delay": 1, "MaxAttempts": 300})
         except WaiterError as error:
             raise fault(error, service, waiter, self.region) from error
+
+    def look(self, what: str, **asked: str | float) -> Any:
+        """What the local Lambda tells those who watch it."""
+        assert self.local and self.endpoint_url is not None
+        found = _get(f"{self.endpoint_url.rstrip('/')}/_/{what}?{urlencode(asked)}")
+        if found is None:
+            raise DeployError(f"the local Lambda at {self.endpoint_url} does not answer: is it still there?")
+        return found
 
     def _client(self, service: str) -> Any:
         if service not in self._clients:
@@ -113,17 +127,17 @@ _ABSENT = {
 
 def is_local(endpoint_url: str | None) -> bool:
     """Whether an address is the local Lambda's, where there are functions and nothing else."""
-    import json
-    import urllib.request
-
-    if endpoint_url is None:
-        return False
-    try:
-        with urllib.request.urlopen(f"{endpoint_url.rstrip('/')}/_/", timeout=3) as answer:  # noqa: S310
-            found = json.loads(answer.read(1 << 20))
-    except (OSError, ValueError):
-        return False
+    found = None if endpoint_url is None else _get(f"{endpoint_url.rstrip('/')}/_/")
     return isinstance(found, dict) and "functions" in found
+
+
+def _get(url: str) -> Any:
+    """JSON from an address; None where there is none."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - the address that a person gave
+            return json.loads(answer.read(_MOST_SAID))
+    except (OSError, ValueError):
+        return None
 
 
 def _code(error: Any) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coldpress.deploy.aws import Aws
+from coldpress.deploy.canary import weigh
 from coldpress.deploy.parts.role import POLICY
 from coldpress.deploy.plan import Deployment
 from coldpress.deploy.steps import CHANGE, DELETE, Facts, Step
@@ -69,17 +70,9 @@ def rollback(aws: Aws, name: str, to: str | None = None) -> Deployment:
     if target == found.live and not found.weights:
         return Deployment([], facts)
 
-    def point() -> None:
-        aws.call(
-            "lambda",
-            "update_alias",
-            FunctionName=name,
-            Name=ALIAS,
-            FunctionVersion=target,
-            RoutingConfig={"AdditionalVersionWeights": {}},
-        )
-
-    return Deployment([Step(CHANGE, f"alias {ALIAS}", f"from version {found.live} to {target}", point)], facts)
+    words = f"from version {found.live} to {target}"
+    point = Step(CHANGE, f"alias {ALIAS}", words, lambda: weigh(aws, name, target, {}))
+    return Deployment([point], facts)
 
 
 def prune(aws: Aws, name: str, keep: int) -> Deployment:

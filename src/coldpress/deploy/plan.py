@@ -21,7 +21,11 @@ class Deployment:
     def changes(self) -> list[Step]:
         return [step for step in self.steps if step.writes]
 
-    def run(self, told: Callable[[Step], None] = lambda step: None) -> Facts:
+    def run(
+        self, told: Callable[[Step], None] = lambda step: None, say: Callable[[str], None] | None = None
+    ) -> Facts:
+        if say is not None:
+            self.facts.say = say
         for step in self.changes:
             told(step)
             assert step.act is not None

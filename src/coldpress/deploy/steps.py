@@ -19,6 +19,8 @@ class Facts:
     url: str = ""
     #: shown once, and nowhere kept
     token: str = ""
+    #: who hears how long work goes on
+    say: Callable[[str], None] = field(default=lambda words: None, repr=False)
 
 
 @dataclass(frozen=True)

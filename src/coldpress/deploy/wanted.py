@@ -2,10 +2,14 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from coldpress.artifact import Artifact
 from coldpress.deploy.scaling import Autoscale, Schedule
 from coldpress.errors import UsageError
+
+if TYPE_CHECKING:
+    from coldpress.deploy.canary import Canary
 
 ALIAS = "live"
 URLS = ("iam", "token", "public", "none")
@@ -48,6 +52,8 @@ class Wanted:
     reserved: int | None = None
     #: whether a new version must answer the artifact's samples before it is live
     check: bool = True
+    #: how it gets traffic before it gets all; None: all at once
+    canary: "Canary | None" = None
     #: what goes to AWS: zip, image, or auto: the zip where there is one
     package: str = "auto"
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from coldpress.deploy.aws import Aws
+from coldpress.deploy.canary import try_out, weigh
 from coldpress.deploy.parts.function import unlike
 from coldpress.deploy.rollout import check_version, samples
 from coldpress.deploy.steps import CHANGE, CHECK, CREATE, Facts, Step, keep
@@ -30,13 +31,20 @@ def steps(
         aws.wait("lambda", "published_version_active", FunctionName=name, Qualifier=facts.version)
 
     def point() -> None:
-        operation = "create_alias" if alias is None else "update_alias"
-        arguments = {"FunctionName": name, "Name": ALIAS, "FunctionVersion": facts.version}
-        routing: dict[str, Any] = {} if alias is None else {"RoutingConfig": {"AdditionalVersionWeights": {}}}
-        aws.call("lambda", operation, **arguments, **routing)
+        if alias is None:
+            aws.call("lambda", "create_alias", FunctionName=name, Name=ALIAS, FunctionVersion=facts.version)
+        else:
+            weigh(aws, name, facts.version, {})
 
     def check() -> None:
         check_version(aws, name, facts.version, wanted.artifact)
+
+    def canary() -> None:
+        assert alias is not None and wanted.canary is not None
+        live = alias["FunctionVersion"]
+        if facts.version != live:
+            _, seen = try_out(aws, name, live, facts.version, wanted.canary, facts.say)
+            facts.say(f"the canary did no harm in {seen.requests:,} requests")
 
     asked = len(samples(wanted.artifact)) if wanted.check else 0
     verb = CREATE if alias is None else CHANGE
@@ -44,6 +52,7 @@ def steps(
     return [
         Step(CREATE, f"version of {name}", "", publish),
         *([Step(CHECK, "its answers", f"{asked} samples of the manifest", check)] if asked else []),
+        *([Step(CHECK, "as a canary", str(wanted.canary), canary)] if alias and wanted.canary else []),
         Step(verb, f"alias {ALIAS}", f"{before}to the new version", point),
     ]
 

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,8 @@ from coldpress.package.bytecode import interpreters
 #: of the account, as Lambda's default has it; and what must stay for functions that reserve nothing
 MOST_AT_ONCE = 1000
 UNRESERVED = 100
+#: of a function's log that are kept
+_LINES = 2000
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class Fleets:
         self._left: list[Background] = []
         self._providing: set[asyncio.Task[None]] = set()
         self._closing = False
+        #: the last lines of each function, whatever its version
+        self.logs: dict[str, deque[Entry]] = {}
         self.log_listeners: list[Callable[[str, list[Entry]], None]] = []
 
     @property
@@ -137,6 +142,7 @@ class Fleets:
             self._retire(gone)
         if version is None:
             self._shares.pop(name, None)
+            self.logs.pop(name, None)
 
     def share(self, function: Function) -> Share:
         """What the function may do at once, brought up to date."""
@@ -178,6 +184,7 @@ class Fleets:
         task.add_done_callback(lambda done: self._retiring.pop(done, None))
 
     def _tell(self, name: str, entries: list[Entry]) -> None:
+        self.logs.setdefault(name, deque(maxlen=_LINES)).extend(entries)
         for listener in self.log_listeners:
             listener(name, entries)
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import uuid4
 
-from coldpress.emulate.control import errors, names, permissions, urls
+from coldpress.emulate.control import errors, names, permissions, urls, watch
 from coldpress.emulate.control.calls import Call
 from coldpress.emulate.control.fleets import Served
 from coldpress.emulate.control.plane import Plane
@@ -82,9 +82,9 @@ class Front:
                 self._invoke(request)
             elif ".lambda-url." in request.headers.get("host", ""):
                 self._by_url(request, request.headers["host"].partition(".")[0], path)
-            elif path in ("/_/", "/_/status"):
+            elif path.startswith("/_/"):
                 self._check_caller(request)
-                _reply(request, 200, self._state())
+                _reply(request, 200, watch.answer(self._plane, path, parse_qs(request.query)))
             else:
                 self._check_caller(request)
                 self._later(request, self._call(request))
@@ -182,19 +182,6 @@ class Front:
             then(await self._plane.fleets.ensure(function.name, version))
 
         self._later(request, made())
-
-    def _state(self) -> dict[str, Any]:
-        running = [
-            {
-                "function": name,
-                "version": version,
-                "provisioned": served.fleet.settings.provisioned,
-                "sandboxes": [sandbox.facts() for sandbox in served.fleet.sandboxes.values()],
-                "totals": served.fleet.ledger.sums(),
-            }
-            for (name, version), served in self._plane.fleets.served.items()
-        ]
-        return {"functions": sorted(self._plane.store.functions), "running": running}
 
 
 def _largest(request: Request) -> int:
