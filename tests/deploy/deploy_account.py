@@ -33,3 +33,20 @@ def connect(account: str, kind: type[Aws] = Aws) -> Aws:
 def deploy(account: str, wanted: Wanted) -> tuple[Facts, list[tuple[str, str]]]:
     aws = connect(account)
     return plan(aws, wanted).run(), aws.writes
+
+
+class Killed(BaseException):
+    """As if the process were gone."""
+
+
+class Mortal(Aws):
+    """Dies after so many calls have been answered."""
+
+    left = 0
+
+    def call(self, service: str, operation: str, **arguments: Any) -> Any:
+        answer = super().call(service, operation, **arguments)
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+        return answer

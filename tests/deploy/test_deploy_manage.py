@@ -64,7 +64,11 @@ def test_old_versions_go_and_the_live_one_stays(four: str) -> None:
 def test_all_of_it_goes(four: str) -> None:
     aws = connect(four)
     steps = delete(aws, "small")
-    assert [step.what for step in steps.steps][-2:] == ["log /aws/lambda/small", "role coldpress-small"]
+    assert [step.what for step in steps.steps][-3:] == [
+        "log /aws/lambda/small",
+        "role coldpress-small",
+        "function small",
+    ]
     steps.run()
     assert aws.find("iam", "get_role", RoleName="coldpress-small") is None
     assert aws.call("logs", "describe_log_groups")["logGroups"] == []

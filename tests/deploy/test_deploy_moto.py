@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deploy_account import connect, deploy, pressed
+from deploy_account import Killed, Mortal, connect, deploy, pressed
 
 from coldpress.artifact import Artifact
 from coldpress.deploy.aws import Aws
@@ -134,23 +134,6 @@ def test_the_role_may_do_the_least_that_works(account: str, artifact: Artifact) 
     assert statement["Resource"].endswith(":log-group:/aws/lambda/small:*")
     trust = Aws(endpoint_url=account).call("iam", "get_role", RoleName="coldpress-small")
     assert trust["Role"]["AssumeRolePolicyDocument"] == role.TRUST
-
-
-class Killed(BaseException):
-    """As if the process were gone."""
-
-
-class Mortal(Aws):
-    """Dies after so many calls have been answered."""
-
-    left = 0
-
-    def call(self, service: str, operation: str, **arguments: Any) -> Any:
-        answer = super().call(service, operation, **arguments)
-        self.left -= 1
-        if self.left < 0:
-            raise Killed
-        return answer
 
 
 @pytest.mark.parametrize("url", ["iam", "token", "public"])

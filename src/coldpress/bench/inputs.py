@@ -19,7 +19,7 @@ _OWN = "your request"
 def typical(artifact: Artifact, own: str | None = None) -> dict[str, Request]:
     """Requests by name, the usual one first; with `own`, as JSON, that one alone."""
     if own is not None:
-        return {_OWN: _parsed(own)}
+        return own_request(own)
     if "custom" in artifact.manifest:
         return _carried(artifact.manifest["custom"]["samples"], artifact)
     return _of_task(artifact)
@@ -92,11 +92,12 @@ def _carried(samples: list[dict[str, Any]], artifact: Artifact) -> dict[str, Req
     return {f"sample {number}": sample["request"] for number, sample in enumerate(samples[:_SAMPLES], 1)}
 
 
-def _parsed(own: str) -> Request:
+def own_request(own: str) -> dict[str, Request]:
+    """One that somebody wrote, as JSON."""
     try:
         request = json.loads(own)
     except ValueError as error:
         raise UsageError(f"--data {own[:80]!r} is not JSON: {error}") from None
     if not isinstance(request, dict):
         raise UsageError(f"--data {own[:80]!r} is not a JSON object")
-    return request
+    return {_OWN: request}

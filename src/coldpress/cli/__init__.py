@@ -24,6 +24,7 @@ class Commands(click.Group):
         "doctor",
         "init",
         "invoke",
+        "logs",
         "plan",
         "prices",
         "prune",

@@ -8,7 +8,7 @@ import click
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("measured", metavar="DIR|aws:NAME")
 @click.option("--memory", type=int, default=1769, show_default=True, help="MB; 1769 buy one vCPU.")
 @click.option("--cold", type=click.IntRange(1, 1000), default=20, show_default=True, help="Fresh sandboxes.")
 @click.option(
@@ -30,6 +30,9 @@ import click
 @click.option(
     "--usual", metavar="NAME", help="The request that costs and budgets are about.  [default: the first]"
 )
+@click.option("--like", metavar="DIR", help="Of aws:NAME: the artifact that it was deployed from.")
+@click.option("--region", help="Of aws:NAME.  [default: the credentials' own]")
+@click.option("--endpoint-url", metavar="URL", help="Of aws:NAME: the local Lambda, or a stand-in for AWS.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 @click.option(
     "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg", help="Draw the figures."
@@ -37,7 +40,7 @@ import click
 @click.pass_context
 def bench(
     ctx: click.Context,
-    folder: Path,
+    measured: str,
     memory: int,
     cold: int,
     warm: int,
@@ -49,10 +52,15 @@ def bench(
     budget: str | None,
     data: str | None,
     usual: str | None,
+    like: str | None,
+    region: str | None,
+    endpoint_url: str | None,
     as_json: bool,
     chart: Path | None,
 ) -> None:
     """Measure the function in DIR on this machine: cold starts and where their time goes, latency, memory, cost.
+    Or the deployed one NAME, where it runs: cold starts of $LATEST, whose variables change meanwhile, and the
+    latency of `live`, as Lambda reports them.
 
     It runs in the local Lambda, held to the memory and the CPU that Lambda would give it. All samples go to
     DIR/bench.json.
@@ -67,6 +75,7 @@ def bench(
       coldpress bench out --sizes 512,1024,1769 --chart sizes.svg
       coldpress bench out --against classic,expert
       coldpress bench out --budget cold=150ms,p95=50ms,zip=40MB,rss=110MB
+      coldpress bench aws:minilm --like out --cold 5 --warm 50
     """
     from rich.console import Console
 
@@ -80,6 +89,12 @@ def bench(
     from coldpress.cli.show import stderr
     from coldpress.progress import Shown
 
+    if measured.startswith("aws:"):
+        from coldpress.cli.bench_remote import bench_remote
+
+        bench_remote(measured.removeprefix("aws:"), like, data, (cold, warm), (region, endpoint_url), as_json)
+        return
+    folder = Path(measured)
     limits = read_budget(budget) if budget is not None else []
     if chart is not None:
         check_chart(chart)

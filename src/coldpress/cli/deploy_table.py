@@ -6,6 +6,7 @@ import click
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.manage import Status
@@ -57,6 +58,10 @@ def show_status(found: Status) -> None:
     table.add_row("function", f"{found.memory_mb:,} MB, {found.runtime}, {found.state}")
     table.add_row("URL", f"{found.url} ({found.auth})" if found.url else "none")
     table.add_row("kept ready", found.provisioned or "none")
+    if found.spent is not None:
+        words = f"${found.spent.dollars:,.4f} for {found.spent.requests:,} requests"
+        table.add_row("this month", f"{words} ({found.spent.note})")
+    table.add_row("last errors", Text("\n".join(found.errors) or "none in a day"))
     Console().print(table)
 
 

@@ -49,7 +49,12 @@ class Aws:
             import boto3
         except ImportError:
             raise MissingExtra("aws", "boto3", "deploying") from None
-        return boto3.session.Session(region_name=self._region)
+        made = boto3.session.Session(region_name=self._region)
+        if not self.local:
+            return made
+        # The local Lambda is anywhere, and takes any keys unless it was told which.
+        keys = {} if made.get_credentials() else {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+        return boto3.session.Session(region_name=made.region_name or "us-east-1", **keys)
 
     @property
     def region(self) -> str:
@@ -122,6 +127,8 @@ _ABSENT = {
     "NotFound",
     "ProvisionedConcurrencyConfigNotFoundException",
     "RepositoryNotFoundException",
+    "RepositoryPolicyNotFoundException",
+    "ImageNotFoundException",
 }
 
 

@@ -1,18 +1,20 @@
 """What is done with a function that is there: look at it, go back, take old versions away, take all of it away."""
 
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any
 
+from coldpress.deploy import removal
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.canary import weigh
-from coldpress.deploy.parts.role import POLICY
+from coldpress.deploy.log import last_errors
 from coldpress.deploy.plan import Deployment
-from coldpress.deploy.steps import CHANGE, DELETE, Facts, Step
+from coldpress.deploy.spending import Spending, month_so_far
+from coldpress.deploy.steps import CHANGE, Facts, Step
 from coldpress.deploy.wanted import ALIAS
 from coldpress.errors import DeployError, UsageError
 
-#: what the role's name begins with when it was made here
-_OURS = "coldpress-"
+_LONGEST = 300
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,13 @@ class Status:
     url: str | None = None
     auth: str | None = None
     provisioned: str | None = None
+    #: lines of its log, the newest last; and what this month has cost
+    errors: list[str] = field(default_factory=list)
+    spent: Spending | None = None
 
 
-def status(aws: Aws, name: str) -> Status:
+def status(aws: Aws, name: str, *, errors_since: float | None = None) -> Status:
+    """With `errors_since`, seconds since 1970, also its last errors and this month's cost."""
     config = _config(aws, name)
     alias = aws.find("lambda", "get_alias", FunctionName=name, Name=ALIAS)
     live = {"FunctionName": name, "Qualifier": ALIAS}
@@ -52,7 +58,25 @@ def status(aws: Aws, name: str) -> Status:
         url=address["FunctionUrl"] if address else None,
         auth=address["AuthType"] if address else None,
         provisioned=kept,
+        errors=[] if errors_since is None else _errors(aws, name, errors_since),
+        spent=None if errors_since is None else _spent(aws, name, config),
     )
+
+
+def _errors(aws: Aws, name: str, since: float) -> list[str]:
+    """Who may deploy need not be allowed to read logs and metrics: the rest is told all the same."""
+    try:
+        found = last_errors(aws, name, since)
+    except DeployError as error:
+        return [f"not known: {error}"]
+    return [f"{datetime.fromtimestamp(one.at, timezone.utc):%F %T} {one.text[:_LONGEST]}" for one in found]
+
+
+def _spent(aws: Aws, name: str, config: dict[str, Any]) -> Spending:
+    try:
+        return month_so_far(aws, name, config)
+    except DeployError as error:
+        return Spending(0, 0.0, f"not known: {error}")
 
 
 def rollback(aws: Aws, name: str, to: str | None = None) -> Deployment:
@@ -76,68 +100,31 @@ def rollback(aws: Aws, name: str, to: str | None = None) -> Deployment:
 
 
 def prune(aws: Aws, name: str, keep: int) -> Deployment:
-    """Old versions cost nothing by themselves, but code storage does end, and SnapStart's are paid for."""
+    """Old versions cost nothing by themselves, but code storage does end; snapshots and images are paid for."""
     if keep < 1:
         raise UsageError(f"--keep {keep} would leave nothing to go back to: 1 or more")
     found = status(aws, name)
     needed = {found.live, *found.weights, *found.versions[-keep:]}
-    old = [version for version in found.versions if version not in needed]
-    return Deployment([_without_version(aws, name, version) for version in old], Facts(version=found.live or ""))
+    steps = [removal.version(aws, name, version) for version in found.versions if version not in needed]
+    if found.runtime == "Image" and not aws.local:
+        kept = [*(version for version in found.versions if version in needed), "$LATEST"]
+        configs = [
+            aws.call("lambda", "get_function_configuration", FunctionName=name, Qualifier=version)
+            for version in kept
+        ]
+        steps += removal.old_images(aws, name, {str(config["CodeSha256"]) for config in configs})
+    return Deployment(steps, Facts(version=found.live or ""))
 
 
 def delete(aws: Aws, name: str) -> Deployment:
-    """All of it: URL, alias, versions, function, log, and the role if it was made for it."""
+    """All that was made for it. The function goes last: interrupted anywhere, running it again finishes it."""
     config = _config(aws, name)
     found = status(aws, name)
-    steps = []
-    if found.url:
-        steps.append(
-            Step(
-                DELETE,
-                "URL",
-                found.url,
-                lambda: aws.call("lambda", "delete_function_url_config", FunctionName=name, Qualifier=ALIAS),
-            )
-        )
-    versions = f"{len(found.versions)} versions" if found.versions else "no version"
-    steps.append(
-        Step(
-            DELETE, f"function {name}", versions, lambda: aws.call("lambda", "delete_function", FunctionName=name)
-        )
-    )
-    return Deployment(steps + _without_log(aws, name) + _without_role(aws, config), Facts())
-
-
-def _without_version(aws: Aws, name: str, version: str) -> Step:
-    return Step(
-        DELETE,
-        f"version {version} of {name}",
-        "",
-        lambda: aws.call("lambda", "delete_function", FunctionName=name, Qualifier=version),
-    )
-
-
-def _without_log(aws: Aws, name: str) -> list[Step]:
-    group = f"/aws/lambda/{name}"
-    if aws.local:
-        return []
-    found = aws.call("logs", "describe_log_groups", logGroupNamePrefix=group)["logGroups"]
-    if not any(one["logGroupName"] == group for one in found):
-        return []
-    return [Step(DELETE, f"log {group}", "", lambda: aws.call("logs", "delete_log_group", logGroupName=group))]
-
-
-def _without_role(aws: Aws, config: dict[str, Any]) -> list[Step]:
-    role = str(config["Role"]).rpartition("/")[2]
-    if aws.local or role != f"{_OURS}{config['FunctionName']}"[:64]:
-        return []
-
-    def act() -> None:
-        if aws.find("iam", "get_role_policy", RoleName=role, PolicyName=POLICY) is not None:
-            aws.call("iam", "delete_role_policy", RoleName=role, PolicyName=POLICY)
-        aws.call("iam", "delete_role", RoleName=role)
-
-    return [Step(DELETE, f"role {role}", "", act)]
+    steps = [removal.url(aws, name, found.url)] if found.url else []
+    steps += removal.scaling(aws, name)
+    steps += removal.repository(aws, name, config) + removal.uploads(aws, name)
+    steps += removal.log(aws, name) + removal.role(aws, config)
+    return Deployment([*steps, removal.function(aws, name, found.versions)], Facts())
 
 
 def _config(aws: Aws, name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coldpress.deploy.aws import Aws
-from coldpress.deploy.parts import alias, concurrency, function, logs, role, url
+from coldpress.deploy.parts import alias, concurrency, function, logs, role, scaling, url
 from coldpress.deploy.steps import Facts, Step
 from coldpress.deploy.wanted import ALIAS, CLOSED, Wanted
 from coldpress.errors import DeployError
@@ -55,7 +55,8 @@ def plan(aws: Aws, wanted: Wanted) -> Deployment:
     wants = function.settings(wanted, facts, token)
     made += alias.steps(aws, wanted, facts, wants, here, changes=any(step.writes for step in changed))
     ready = aws.find("lambda", "get_provisioned_concurrency_config", **live) if here else None
-    made += concurrency.provisioned_steps(aws, wanted, ready)
+    ended, scaled = scaling.steps(aws, wanted, there=here is not None)
+    made += ended + concurrency.provisioned_steps(aws, wanted, ready) + scaled
     if not (here and wanted.url in CLOSED):
         made += doors
     return Deployment(made, facts)
@@ -75,11 +76,10 @@ def _check_foreign(found: dict[str, object] | None, wanted: Wanted) -> None:
     """A function of that name which cannot become ours is left alone."""
     if found is None:
         return
-    if found.get("PackageType", "Zip") != "Zip":
+    kinds = {"Zip": "a zip", "Image": "an image"}
+    have, want = str(found.get("PackageType", "Zip")), "Image" if wanted.image else "Zip"
+    if have != want:
         raise DeployError(
-            f"there is a function {wanted.name} that is an image, and {wanted.artifact.path} is "
-            f"to be a zip; Lambda "
-            f"cannot change one into the other: take another --name, or delete it"
+            f"there is a function {wanted.name} that is {kinds[have]}, and {wanted.artifact.path} is to be "
+            f"{kinds[want]}; Lambda cannot change one into the other: take another --name, or delete it"
         )
-    if found.get("Architectures", [wanted.architecture]) != [wanted.architecture]:
-        return  # an update of the code brings the new one along

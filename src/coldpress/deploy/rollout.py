@@ -7,6 +7,7 @@ from typing import Any
 
 from coldpress.artifact import Artifact
 from coldpress.deploy.aws import Aws
+from coldpress.deploy.calling import ask
 from coldpress.errors import DeployError
 
 #: of the largest number of an answer: int8 graphs round differently from CPU to CPU by up to 0.03, and the
@@ -38,9 +39,9 @@ def check_version(aws: Aws, name: str, version: str, artifact: Artifact) -> int:
 
 
 def invoke(aws: Aws, name: str, version: str, request: Any) -> Any:
-    done = aws.call("lambda", "invoke", FunctionName=name, Qualifier=version, Payload=json.dumps(request).encode())
-    body = done["Payload"].read().decode(errors="replace")
-    if done.get("FunctionError"):
+    done = ask(aws, name, version, json.dumps(request).encode(), log=False)
+    body = done.body.decode(errors="replace")
+    if not done.ok:
         raise DeployError(f"version {version} of {name} failed: {body[:500]}; it was not made live")
     try:
         return json.loads(body)

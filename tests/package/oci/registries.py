@@ -3,6 +3,7 @@
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +71,14 @@ def serve(folder: Path, auth: str = "", more: str = "") -> Iterator[str]:
     finally:
         process.terminate()
         process.communicate()
+
+
+def serve_locked(folder: Path, name: str, password: str) -> Iterator[str]:
+    """One that wants a name and a password."""
+    needs("docker-registry")
+    code = "import crypt, sys; print(crypt.crypt(sys.argv[1], crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16)))"
+    (folder / "passwords").write_text(f"{name}:{run(sys.executable, '-W', 'ignore', '-c', code, password)}")
+    yield from serve(folder, f"auth: {{htpasswd: {{realm: tests, path: {folder}/passwords}}}}")
 
 
 def silent(text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from registries import needs, run, serve, silent
+from registries import serve_locked, silent
 
 from coldpress.errors import ColdpressError, RegistryError, UsageError
 from coldpress.package.oci.base import open_base
@@ -153,10 +153,7 @@ def test_a_broken_configuration(content: str, docker: Path) -> None:
 @pytest.fixture
 def locked(tmp_path: Path) -> Iterator[str]:
     """A real registry that wants a name and a password."""
-    needs("docker-registry")
-    code = "import crypt; print('me:' + crypt.crypt('opensesame', crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16)))"
-    (tmp_path / "passwords").write_text(run(sys.executable, "-W", "ignore", "-c", code))
-    yield from serve(tmp_path, f"auth: {{htpasswd: {{realm: tests, path: {tmp_path}/passwords}}}}")
+    yield from serve_locked(tmp_path, "me", "opensesame")
 
 
 def test_a_locked_registry(locked: str, docker: Path, tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
-"""The code: sent with the call where it is small, through a bucket where it is not."""
+"""A zip: sent with the call where it is small, through a bucket where it is not."""
 
 import base64
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 from coldpress.deploy.aws import Aws
+from coldpress.deploy.parts.package import Package
 from coldpress.deploy.steps import CREATE, Step, keep
 from coldpress.deploy.wanted import Wanted
 from coldpress.errors import ArtifactError
@@ -30,28 +30,30 @@ def bucket_name(aws: Aws) -> str:
     return f"coldpress-{aws.account}-{aws.region}"
 
 
-def steps(aws: Aws, wanted: Wanted, needed: bool) -> tuple[list[Step], Callable[[], dict[str, Any]]]:
-    """What has to be there before a function can be given this code, and how the call names it."""
+def package(aws: Aws, wanted: Wanted) -> Package:
     content = zip_bytes(wanted)
+    megabytes = len(content) / 1e6
     if len(content) <= DIRECT or aws.local:
-        return [], lambda: {"ZipFile": content}
+        return Package(code_sha256(content), megabytes, lambda: [], lambda: {"ZipFile": content})
     bucket = bucket_name(aws)
-    key = f"{wanted.name}/{hashlib.sha256(content).hexdigest()}.zip"
-    named = {"S3Bucket": bucket, "S3Key": key}
-    if not needed:
-        return [], lambda: named
+    named = {"S3Bucket": bucket, "S3Key": f"{wanted.name}/{hashlib.sha256(content).hexdigest()}.zip"}
+    return Package(
+        code_sha256(content), megabytes, lambda: _through_bucket(aws, content, named), lambda: dict(named)
+    )
+
+
+def _through_bucket(aws: Aws, content: bytes, named: dict[str, Any]) -> list[Step]:
+    bucket, key = named["S3Bucket"], named["S3Key"]
     made = []
     if aws.find("s3", "head_bucket", Bucket=bucket) is None:
         made.append(Step(CREATE, f"bucket {bucket}", "private", lambda: _create_bucket(aws, bucket)))
-    if not made and aws.find("s3", "head_object", Bucket=bucket, Key=key) is not None:
-        return [keep(f"s3://{bucket}/{key}")], lambda: named
+    elif aws.find("s3", "head_object", Bucket=bucket, Key=key) is not None:
+        return [keep(f"s3://{bucket}/{key}")]
 
     def upload() -> None:
-        digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
-        aws.call("s3", "put_object", Bucket=bucket, Key=key, Body=content, ChecksumSHA256=digest)
+        aws.call("s3", "put_object", Bucket=bucket, Key=key, Body=content, ChecksumSHA256=code_sha256(content))
 
-    made.append(Step(CREATE, f"s3://{bucket}/{key}", f"{len(content) / 1e6:.1f} MB", upload))
-    return made, lambda: named
+    return [*made, Step(CREATE, f"s3://{bucket}/{key}", f"{len(content) / 1e6:.1f} MB", upload)]
 
 
 def _create_bucket(aws: Aws, bucket: str) -> None:

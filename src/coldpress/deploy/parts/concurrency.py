@@ -3,8 +3,13 @@
 from typing import Any
 
 from coldpress.deploy.aws import Aws
+from coldpress.deploy.parts.scaling import bounds
 from coldpress.deploy.steps import CHANGE, CREATE, DELETE, Step, keep
 from coldpress.deploy.wanted import ALIAS, Wanted
+from coldpress.errors import DeployError
+
+#: seconds that sandboxes may take to be ready
+_PATIENCE = 600.0
 
 
 def reserved_steps(aws: Aws, wanted: Wanted, found: dict[str, Any] | None) -> list[Step]:
@@ -34,10 +39,12 @@ def reserved_steps(aws: Aws, wanted: Wanted, found: dict[str, Any] | None) -> li
 
 def provisioned_steps(aws: Aws, wanted: Wanted, found: dict[str, Any] | None) -> list[Step]:
     have = int((found or {}).get("RequestedProvisionedConcurrentExecutions", 0))
-    want = wanted.provisioned
+    ranges = bounds(wanted)
+    want = ranges[0].least if ranges else wanted.provisioned
     named = {"FunctionName": wanted.name, "Qualifier": ALIAS}
-    if have == want:
-        return [keep("provisioned", str(want))] if want else []
+    scaled = not aws.local and any(one.least <= have <= one.most for one in ranges)
+    if have == want or scaled:  # use and the clock move it
+        return [keep("provisioned", str(have))] if have else []
     if not want:
         return [
             Step(
@@ -50,5 +57,22 @@ def provisioned_steps(aws: Aws, wanted: Wanted, found: dict[str, Any] | None) ->
 
     def act() -> None:
         aws.call("lambda", "put_provisioned_concurrency_config", **named, ProvisionedConcurrentExecutions=want)
+        _wait_for_ready(aws, named)
 
     return [Step(CHANGE if have else CREATE, "provisioned", f"{want} kept ready", act)]
+
+
+def _wait_for_ready(aws: Aws, named: dict[str, str]) -> None:
+    """Until they are there: who says that some are kept ready means it."""
+    end = aws.clock() + _PATIENCE
+    while True:
+        found = aws.call("lambda", "get_provisioned_concurrency_config", **named)
+        if found["Status"] == "READY":
+            return
+        if found["Status"] == "FAILED" or aws.clock() > end:
+            why = found.get("StatusReason", f"they were not ready within {_PATIENCE / 60:.0f} minutes")
+            raise DeployError(
+                f"{named['FunctionName']} is live, but sandboxes could not be kept ready: {why}. "
+                f"Look at: coldpress status {named['FunctionName']}"
+            )
+        aws.pause(1.0 if aws.local else 5.0)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from coldpress.deploy.aws import Aws
-from coldpress.deploy.parts import code
+from coldpress.deploy.parts import code, image
+from coldpress.deploy.parts.package import Package
 from coldpress.deploy.steps import CHANGE, CREATE, Facts, Step, different, keep
 from coldpress.deploy.wanted import TOKEN, Wanted
 
@@ -12,10 +13,10 @@ _HANDLER = "handler.lambda_handler"
 
 def settings(wanted: Wanted, facts: Facts, token_sha256: str | None) -> dict[str, Any]:
     """As CreateFunction and UpdateFunctionConfiguration take it."""
+    started = {} if wanted.image else {"Runtime": wanted.runtime, "Handler": _HANDLER}
     return {
         "Role": facts.role,
-        "Runtime": wanted.runtime,
-        "Handler": _HANDLER,
+        **started,
         "MemorySize": wanted.memory_mb,
         "Timeout": wanted.timeout,
         "Environment": {"Variables": wanted.environment(token_sha256)},
@@ -45,12 +46,17 @@ def token_hash(found: dict[str, Any] | None) -> str | None:
     return str(kept) if kept else None
 
 
+def package_of(aws: Aws, wanted: Wanted, facts: Facts) -> Package:
+    return image.package(aws, wanted, facts) if wanted.image else code.package(aws, wanted)
+
+
 def steps(aws: Aws, wanted: Wanted, facts: Facts, found: dict[str, Any] | None, token: str | None) -> list[Step]:
     name = wanted.name
     what = f"function {name}"
-    facts.code = code.code_sha256(code.zip_bytes(wanted))
+    package = package_of(aws, wanted, facts)
+    facts.code = package.code
     same_code = found is not None and found.get("CodeSha256") == facts.code
-    before, named = code.steps(aws, wanted, needed=not same_code)
+    before = [] if same_code else package.steps()
     wants = settings(wanted, facts, token)
 
     def create() -> None:
@@ -58,7 +64,8 @@ def steps(aws: Aws, wanted: Wanted, facts: Facts, found: dict[str, Any] | None, 
             "lambda",
             "create_function",
             FunctionName=name,
-            Code=named(),
+            PackageType="Image" if wanted.image else "Zip",
+            Code=package.named(),
             Architectures=[wanted.architecture],
             Tags=wanted.tags,
             **settings(wanted, facts, token),
@@ -66,9 +73,8 @@ def steps(aws: Aws, wanted: Wanted, facts: Facts, found: dict[str, Any] | None, 
         aws.wait("lambda", "function_active_v2", FunctionName=name)
 
     def change_code() -> None:
-        aws.call(
-            "lambda", "update_function_code", FunctionName=name, Architectures=[wanted.architecture], **named()
-        )
+        arch = [wanted.architecture]
+        aws.call("lambda", "update_function_code", FunctionName=name, Architectures=arch, **package.named())
         aws.wait("lambda", "function_updated_v2", FunctionName=name)
 
     def change_settings() -> None:
@@ -76,8 +82,8 @@ def steps(aws: Aws, wanted: Wanted, facts: Facts, found: dict[str, Any] | None, 
         aws.wait("lambda", "function_updated_v2", FunctionName=name)
 
     if found is None:
-        size = len(code.zip_bytes(wanted)) / 1e6
-        detail = f"{size:.1f} MB, {wanted.memory_mb:,} MB of memory, {wanted.architecture}, {wanted.runtime}"
+        runs = "image" if wanted.image else wanted.runtime
+        detail = f"{package.megabytes:.1f} MB, {wanted.memory_mb:,} MB of memory, {wanted.architecture}, {runs}"
         return [*before, Step(CREATE, what, detail, create)]
     made = list(before)
     if not same_code:

@@ -17,13 +17,16 @@ _FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 class Login:
-    """What to say when the registry of `reference` asks who we are. Credentials are looked up once, and late."""
+    """What to say when the registry of `reference` asks who we are. Credentials that are not given are looked up
+    once, and late."""
 
-    def __init__(self, reference: Reference, pool: urllib3.PoolManager, actions: str) -> None:
+    def __init__(
+        self, reference: Reference, pool: urllib3.PoolManager, actions: str, given: Credentials | None = None
+    ) -> None:
         self.scopes = [f"repository:{reference.repository}:{actions}"]
         self._reference = reference
         self._pool = pool
-        self._found: tuple[Credentials | None] | None = None
+        self._found: tuple[Credentials | None] | None = (given,) if given is not None else None
 
     def authorization(self, challenge: str) -> str:
         """The header that answers a registry's `WWW-Authenticate`."""

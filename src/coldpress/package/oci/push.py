@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from coldpress.errors import RegistryError, TargetError, UsageError
 from coldpress.package.oci.base import MANIFEST
 from coldpress.package.oci.blobs import Descriptor
+from coldpress.package.oci.credentials import Credentials
 from coldpress.package.oci.image import Image
 from coldpress.package.oci.login import check_encrypted
 from coldpress.package.oci.reference import Reference
@@ -29,11 +30,17 @@ def send(image: Image, target: str, say: Say) -> str:
     return push(image, Reference.parse(target), say)
 
 
-def push(image: Image, target: Reference, say: Say, pause: Callable[[float], None] = sleep) -> str:
+def push(
+    image: Image,
+    target: Reference,
+    say: Say,
+    pause: Callable[[float], None] = sleep,
+    credentials: Credentials | None = None,
+) -> str:
     """Safe to repeat: what the registry has already is not sent again."""
     if target.digest:
         raise UsageError(f"{target} is a digest, which the image has its own of: give a tag")
-    wire = Wire(target, "pull,push", pause)
+    wire = Wire(target, "pull,push", pause, credentials)
     origin = image.origin
     near = origin if origin is not None and origin.registry == target.registry else None
     if near is not None and near.repository != target.repository:

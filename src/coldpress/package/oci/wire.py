@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 import urllib3
 
 from coldpress.errors import RegistryError
+from coldpress.package.oci.credentials import Credentials
 from coldpress.package.oci.login import Login, check_encrypted, in_short
 from coldpress.package.oci.reference import Reference
 from coldpress.version import __version__
@@ -48,7 +49,11 @@ class Wire:
     """A connection to the registry of `reference`, for its repository. `pause` waits, and tests do not."""
 
     def __init__(
-        self, reference: Reference, actions: str = "pull", pause: Callable[[float], None] = sleep
+        self,
+        reference: Reference,
+        actions: str = "pull",
+        pause: Callable[[float], None] = sleep,
+        credentials: Credentials | None = None,
     ) -> None:
         self.reference = reference
         self._pause = pause
@@ -59,7 +64,7 @@ class Wire:
             headers={"user-agent": f"coldpress/{__version__}"},
             blocksize=1 << 20,
         )
-        self._login = Login(reference, self._pool, actions)
+        self._login = Login(reference, self._pool, actions, credentials)
         self.sent = 0
 
     def also_pull(self, repository: str) -> None:
