@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from deploy_account import pressed
 
+from coldpress.artifact import Artifact
+
 COLDPRESS = str(Path(sys.executable).parent / "coldpress")
 
 
@@ -25,6 +27,7 @@ def run(account: str, tmp_path: Path) -> Callable[..., subprocess.CompletedProce
             "small",
             "--endpoint-url",
             account,
+            "--no-doctor",  # there is nothing in it that could run
             *arguments,
         ]
         environment = os.environ | {"COLUMNS": "120"}
@@ -51,6 +54,30 @@ def test_it_shows_asks_and_does(run: Callable[..., subprocess.CompletedProcess[s
 def test_a_public_url_is_warned_of(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     assert "open to everybody" in run("--dry-run", "--url", "public").stderr
     assert "open to everybody" not in run("--dry-run").stderr
+
+
+def test_what_will_hurt_and_what_it_costs(
+    run: Callable[..., subprocess.CompletedProcess[str]], account: str, measured: Artifact
+) -> None:
+    sick = run("--doctor", "--yes")
+    assert sick.returncode == 1 and "red" in sick.stderr and "say --no-doctor to go on" in sick.stderr
+    assert "create function" not in sick.stderr
+    command = [COLDPRESS, "deploy", str(measured.path), "--name", "minilm", "--endpoint-url", account, "--dry-run"]
+
+    def look(*arguments: str) -> str:
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    usual = look("--memory", "1769")
+    assert "a million requests (16 tokens, warm): $0." in usual and "without requests: nothing" in usual
+    assert "not known at 3,008 MB; measure them with: coldpress bench" in look("--memory", "3008")
+    # One GB ready for 730 hours at 0.0000041667 $ a GB-second, of us-east-1: 10.95 $; eu-west-1 may differ.
+    ready = look("--memory", "1024", "--provisioned", "1", "--region", "us-east-1")
+    assert "kept ready, without requests: $10.95" in ready
+    between = look("--memory", "1024", "--autoscale", "1:3@70%", "--region", "us-east-1")
+    assert "$10.95 to $32.85" in between
+    assert "snapshot: $" in look("--memory", "1024", "--snapstart")
 
 
 def test_the_other_commands(run: Callable[..., subprocess.CompletedProcess[str]], account: str) -> None:

@@ -14,6 +14,7 @@ from coldpress.cli.wanted_options import wanted_from, wanted_options
 @click.option("--region", help="[default: the credentials' own]")
 @click.option("--endpoint-url", metavar="URL", help="The local Lambda, or a stand-in for AWS.")
 @click.option("--check/--no-check", default=True, show_default=True, help="Its answers, before it is live.")
+@click.option("--doctor/--no-doctor", default=True, show_default=True, help="Look first for what will hurt.")
 @click.option("--canary", metavar="SHARE", help="Give it this much of the traffic first, as 10%, and watch it.")
 @click.option("--for", "lasts", metavar="TIME", default="5m", show_default=True, help="How long it is watched.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and stop.")
@@ -23,6 +24,7 @@ def deploy(
     region: str | None,
     endpoint_url: str | None,
     check: bool,
+    doctor: bool,
     canary: str | None,
     lasts: str,
     dry_run: bool,
@@ -31,9 +33,10 @@ def deploy(
 ) -> None:
     """Make or update the function NAME from the package in DIR, with all that it needs and nothing else.
 
-    Shows first what is created, changed and kept. Running it again changes nothing; interrupted anywhere, running
-    it again finishes the work. Clients call the alias `live`, which points to a version that never changes; a new
-    version answers the artifact's own samples before it is live, and goes back by itself if its canary does harm.
+    Shows first what will hurt, what is created, changed and kept, and what it will cost. Running it again changes
+    nothing; interrupted anywhere, running it again finishes the work. Clients call the alias `live`, which points
+    to a version that never changes; a new one answers the artifact's own samples before it is live, and goes back
+    by itself if its canary does harm.
 
     \b
     Examples:
@@ -41,14 +44,18 @@ def deploy(
       coldpress deploy out --name minilm --url token --yes
       coldpress deploy out --name minilm --canary 10% --for 5m
     """
-    from coldpress.cli.deploy_table import carry_out, show_live, warn_if_public
+    from coldpress.cli.deploy_table import carry_out, show_findings, show_live, show_price, warn_if_public
     from coldpress.deploy.aws import connect
     from coldpress.deploy.canary import Canary
     from coldpress.deploy.plan import plan
 
     wanted = wanted_from(folder, said, check=check, canary=Canary.parse(canary, lasts) if canary else None)
     aws = connect(region, endpoint_url)
+    if doctor:
+        show_findings(wanted)
     warn_if_public(wanted)
-    facts = carry_out(plan(aws, wanted), wanted.name, aws, yes=yes, dry_run=dry_run)
+    made = plan(aws, wanted)
+    show_price(aws, wanted)
+    facts = carry_out(made, wanted.name, aws, yes=yes, dry_run=dry_run)
     if facts is not None:
         show_live(facts, wanted.name)

@@ -8,12 +8,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from coldpress.cli.doctor_table import findings_page
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.manage import Status
 from coldpress.deploy.plan import Deployment
+from coldpress.deploy.price import expected
 from coldpress.deploy.steps import CHANGE, CHECK, CREATE, DELETE, KEEP, Facts
 from coldpress.deploy.wanted import Wanted
-from coldpress.errors import UsageError
+from coldpress.doctor import Settings, examine
+from coldpress.errors import DeployError, UsageError
 
 _STYLES = {CREATE: "green", CHANGE: "yellow", DELETE: "red", KEEP: "dim", CHECK: "cyan"}
 
@@ -31,6 +34,32 @@ def carry_out(made: Deployment, name: str, aws: Aws, *, yes: bool, dry_run: bool
 
 def _say(words: str) -> None:
     click.echo(words, err=True)
+
+
+def show_findings(wanted: Wanted) -> None:
+    """What will hurt, and the fix; what would fail on Lambda stops here."""
+    settings = Settings(
+        memory_mb=wanted.memory_mb,
+        timeout=float(wanted.timeout),
+        env=wanted.env,
+        provisioned=wanted.provisioned or (wanted.autoscale.range.most if wanted.autoscale else 0),
+        snapstart=wanted.snapstart,
+        tmp_mb=wanted.tmp_mb,
+        runtime=None if wanted.image else wanted.runtime,
+        package="image" if wanted.image else "zip",
+    )
+    findings = [one for one in examine(wanted.artifact.path, settings) if one.level != "green"]
+    if findings:
+        Console(stderr=True).print(findings_page(findings, show_all=False))
+    if any(one.level == "red" for one in findings):
+        raise DeployError(
+            "what is red above would fail on Lambda: fix it, or say --no-doctor to go on all the same"
+        )
+
+
+def show_price(aws: Aws, wanted: Wanted) -> None:
+    for line in expected(aws, wanted):
+        _say(f"  {line}")
 
 
 def warn_if_public(wanted: Wanted) -> None:
