@@ -113,7 +113,7 @@ class Aws:
         if service not in self._clients:
             from botocore.config import Config
 
-            config = Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60)
+            config = Config(retries={"mode": "standard", "max_attempts": 3}, connect_timeout=10, read_timeout=60)
             self._clients[service] = self.session.client(service, endpoint_url=self.endpoint_url, config=config)
         return self._clients[service]
 

@@ -7,20 +7,29 @@ _MEANS = {
     "AccessDenied": "these credentials may not do that: allow {action} for them, or use others (AWS_PROFILE)",
     "AccessDeniedException": "these credentials may not do that: allow {action} for them, or use "
     "others (AWS_PROFILE)",
-    "UnrecognizedClientException": "the key is not one of AWS's: look at AWS_ACCESS_KEY_ID, AWS_PROFILE",
+    "UnrecognizedClientException": "the key is not one of AWS's, or the region is not enabled for the account: "
+    "look at AWS_ACCESS_KEY_ID, AWS_PROFILE, --region",
     "InvalidClientTokenId": "the key is not one of AWS's: look at AWS_ACCESS_KEY_ID, AWS_PROFILE",
     "ExpiredToken": "the credentials have expired: log in again (aws sso login)",
     "ExpiredTokenException": "the credentials have expired: log in again (aws sso login)",
     "SignatureDoesNotMatch": "the secret does not belong to the key, or this machine's clock is wrong",
+    "InvalidSignatureException": "the secret does not belong to the key, or this machine's clock is wrong",
     "RequestTimeTooSkewed": "this machine's clock is wrong: set it (timedatectl set-ntp true)",
     "CodeStorageExceededException": "the region's 75 GB of code are used up: coldpress prune, or ask AWS for more",
     "TooManyRequestsException": "AWS is asked too often; it was tried again for a minute: try later",
     "ResourceConflictException": "the function is being changed by somebody else: try again when that is done",
     "ServiceQuotaExceededException": "a quota of the account is used up: ask AWS for more (Service Quotas)",
-    "ImageNotFound": "the image is not in the registry: deploy again, which sends it",
 }
+#: the same by words of theirs, where one name stands for many errors
 _ROLE = "cannot be assumed by Lambda"
-_CONCURRENCY = "UnreservedConcurrentExecution"
+_IMAGE_DENIED = "permission to access the ECR image"
+_WORDS = {
+    _ROLE: "the role cannot be used yet, or never by Lambda: look at its trust policy",
+    _IMAGE_DENIED: "the repository's policy must let lambda.amazonaws.com read it: deploy again, which sets it",
+    "UnreservedConcurrentExecution": "the account has not enough concurrency left: ask for less, or AWS for more",
+    "Source image": "the image is not in the registry: deploy again, which sends it",
+    "less than or equal to 3008": "new accounts are held to 3,008 MB: --memory 3008, or ask AWS for more",
+}
 
 
 def _of(error: Exception) -> tuple[str, str]:
@@ -37,7 +46,7 @@ def may_pass(error: Exception) -> bool:
         return True
     if code == "ResourceConflictException":
         return "update is in progress" in words or "Pending" in words or "in the following state" in words
-    return code == "InvalidParameterValueException" and _ROLE in words
+    return code == "InvalidParameterValueException" and (_ROLE in words or _IMAGE_DENIED in words)
 
 
 def fault(error: Exception, service: str, operation: str, region: str) -> Exception:
@@ -70,10 +79,6 @@ def fault(error: Exception, service: str, operation: str, region: str) -> Except
 def _refused(error: Exception, service: str, operation: str, call: str) -> str:
     code, words = _of(error)
     action = f"{service}:{''.join(part.title() for part in operation.split('_'))}"
-    means = _MEANS.get(code, "")
-    if _ROLE in words:
-        means = "the role cannot be used yet, or never by Lambda: look at its trust policy"
-    elif _CONCURRENCY in words:
-        means = "the account has not enough concurrency left: ask for less, or ask AWS for more"
+    means = next((means for known, means in _WORDS.items() if known in words), _MEANS.get(code, ""))
     said = f"{call} was refused: {code}: {words}"
     return f"{said}; {means.format(action=action)}" if means else said
