@@ -15,7 +15,11 @@ RIE := .cache/aws-lambda-rie
 SYSTEM := qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross libjpeg-dev libpng-dev clang libclang-rt-14-dev llvm \
           docker-registry skopeo umoci podman runc chromium wrk e2fsprogs curl
 
-.PHONY: demo test lint bench fuzz dist clean system
+# For aws-smoke: where, and how many dollars it may cost at most.
+REGION ?=
+CAP ?= 0.10
+
+.PHONY: demo test lint bench aws-smoke fuzz dist clean system
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/ready
@@ -48,6 +52,11 @@ bench: $(VENV)/ready-dev $(RIE)
 	$(BIN)/python benchmarks/emulator.py
 	$(BIN)/python benchmarks/publish.py
 	$(BIN)/coldpress demo --picture docs/demo.svg
+
+# On the real Lambda, with your account: deployed, measured, written down beside the local figures, deleted.
+aws-smoke: $(VENV)/ready
+	$(PIP) install -q -c constraints.txt -e '.[aws]'
+	$(BIN)/python benchmarks/aws_smoke.py $(if $(REGION),--region $(REGION)) --cap $(CAP)
 
 system:
 	@missing=$$(for package in $(SYSTEM); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
