@@ -2,7 +2,7 @@
 
 make aws-smoke REGION=eu-west-1 CAP=0.10
 
-It needs an account. All that it makes has a name of its own and the tag coldpress=smoke, and is deleted at the end,
+It needs an account. What it makes has a name of its own and the tag coldpress=smoke, and is deleted at the end,
 whatever happens before. It does not begin if it could cost more than the cap, in dollars.
 """
 

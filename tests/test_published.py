@@ -133,8 +133,8 @@ def test_the_specification_names_tests_that_exist() -> None:
 def test_the_readme_works_as_written(tmp_path: Path) -> None:
     """Every shell and Python block, in order, in an empty folder; the class as the code of a project."""
     blocks = re.findall(r"```(sh|python)\n(.*?)```", README, flags=re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["sh", "python", "python", "sh", "sh"]
-    shell, python, code, served, decided = (block for _, block in blocks)
+    assert [kind for kind, _ in blocks] == ["sh", "python", "python", "sh", "sh", "sh"]
+    shell, python, code, served, decided, shipped = (block for _, block in blocks)
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
 
     def run(command: list[str]) -> str:
@@ -148,6 +148,8 @@ def test_the_readme_works_as_written(tmp_path: Path) -> None:
     assert '{"embeddings": [[' in run(["sh", "-euc", served])
     assert "is the cheapest that meets" in run(["sh", "-euc", decided])
     assert (tmp_path / "out/minilm/report.html").stat().st_size > 100_000
+    told = run(["sh", "-euc", shipped])
+    assert '{"embeddings": [[' in told and re.search(r"live +version 1", told)
     run(["coldpress", "init", "demo:minilm"])
     (tmp_path / "model.py").write_text(code)
     run(["coldpress", "build", "--out", "mine", "--quick", "--package", "none"])

@@ -154,7 +154,7 @@ def test_killed_after_each_call(account: str, artifact: Artifact) -> None:
 
 def stubbed(account: str) -> tuple[Aws, Stubber]:
     aws = Aws(endpoint_url=account, pause=lambda seconds: None)
-    stub = Stubber(aws._client("lambda"))
+    stub = Stubber(aws.client("lambda"))
     stub.activate()
     return aws, stub
 

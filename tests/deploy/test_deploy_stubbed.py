@@ -38,7 +38,7 @@ MADE: dict[str, Any] = {
 @pytest.fixture
 def stubbed(account: str) -> tuple[Aws, Stubber]:
     aws = Aws(endpoint_url=account)
-    stub = Stubber(aws._client("lambda"))
+    stub = Stubber(aws.client("lambda"))
     stub.activate()
     return aws, stub
 

@@ -1,6 +1,7 @@
 """Calls to AWS: clients made when they are needed, every call counted, every refusal in words."""
 
 import json
+import os
 import time
 import urllib.request
 from collections.abc import Callable
@@ -73,7 +74,7 @@ class Aws:
         while True:
             self.calls.append((service, operation))
             try:
-                return getattr(self._client(service), operation)(**arguments)
+                return getattr(self.client(service), operation)(**arguments)
             except Exception as error:
                 if not may_pass(error) or time.monotonic() + pause > end:
                     raise fault(error, service, operation, self.region) from error
@@ -95,7 +96,7 @@ class Aws:
     def wait(self, service: str, waiter: str, **arguments: Any) -> None:
         from botocore.exceptions import WaiterError
 
-        made = self._client(service).get_waiter(waiter)
+        made = self.client(service).get_waiter(waiter)
         try:
             made.wait(**arguments, WaiterConfig={"Delay": 1, "MaxAttempts": 300})
         except WaiterError as error:
@@ -109,7 +110,7 @@ class Aws:
             raise DeployError(f"the local Lambda at {self.endpoint_url} does not answer: is it still there?")
         return found
 
-    def _client(self, service: str) -> Any:
+    def client(self, service: str) -> Any:
         if service not in self._clients:
             from botocore.config import Config
 
@@ -153,4 +154,5 @@ def _code(error: Any) -> str:
 
 def connect(region: str | None, endpoint_url: str | None) -> Aws:
     """AWS, or what stands in for it at an address; the local Lambda is known by its answer."""
+    endpoint_url = endpoint_url or os.environ.get("AWS_ENDPOINT_URL") or None
     return Aws(region=region, endpoint_url=endpoint_url, local=is_local(endpoint_url))

@@ -84,11 +84,16 @@ def _watch(
     every, late = (_EVERY_LOCAL, 0.0) if aws.local else (_EVERY, LATE)
     live, new = versions
     end = began + canary.seconds + late
+    seen: Health | None = None
     while True:
         left = end - aws.clock()
         aws.pause(max(0.0, min(every, left)))
         before, after = read_health(aws, name, versions, began)
-        told(f"version {new}: {after.requests:,} requests, {after.errors:,} failed; {max(0.0, left):.0f} s left")
+        if after != seen:
+            told(
+                f"version {new}: {after.requests:,} requests, {after.errors:,} failed; {max(0.0, left):.0f} s left"
+            )
+        seen = after
         problem = harm(before, after)
         if problem:
             raise DeployError(

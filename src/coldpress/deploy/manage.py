@@ -41,6 +41,8 @@ def status(aws: Aws, name: str, *, errors_since: float | None = None) -> Status:
     config = _config(aws, name)
     alias = aws.find("lambda", "get_alias", FunctionName=name, Name=ALIAS)
     live = {"FunctionName": name, "Qualifier": ALIAS}
+    if alias:  # as its clients meet it, not as the next version will be
+        config = aws.call("lambda", "get_function_configuration", **live)
     address = aws.find("lambda", "get_function_url_config", **live) if alias else None
     ready = aws.find("lambda", "get_provisioned_concurrency_config", **live) if alias else None
     kept = None
