@@ -22,6 +22,7 @@ class Commands(click.Group):
         "demo",
         "deploy",
         "doctor",
+        "export",
         "init",
         "invoke",
         "logs",

@@ -8,6 +8,7 @@ from coldpress.deploy import removal
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.canary import weigh
 from coldpress.deploy.log import last_errors
+from coldpress.deploy.parts import scaling
 from coldpress.deploy.plan import Deployment
 from coldpress.deploy.spending import Spending, month_so_far
 from coldpress.deploy.steps import CHANGE, Facts, Step
@@ -123,7 +124,7 @@ def delete(aws: Aws, name: str) -> Deployment:
     config = _config(aws, name)
     found = status(aws, name)
     steps = [removal.url(aws, name, found.url)] if found.url else []
-    steps += removal.scaling(aws, name)
+    steps += scaling.ended(aws, name)
     steps += removal.repository(aws, name, config) + removal.uploads(aws, name)
     steps += removal.log(aws, name) + removal.role(aws, config)
     return Deployment([*steps, removal.function(aws, name, found.versions)], Facts())

@@ -6,7 +6,6 @@ from coldpress.deploy.aws import Aws
 from coldpress.deploy.parts.code import bucket_name
 from coldpress.deploy.parts.image import repository_name
 from coldpress.deploy.parts.role import POLICY
-from coldpress.deploy.parts.scaling import resource
 from coldpress.deploy.steps import DELETE, Step
 from coldpress.deploy.wanted import ALIAS
 
@@ -64,17 +63,6 @@ def role(aws: Aws, config: dict[str, Any]) -> list[Step]:
         aws.call("iam", "delete_role", RoleName=name)
 
     return [Step(DELETE, f"role {name}", "", act)]
-
-
-def scaling(aws: Aws, name: str) -> list[Step]:
-    if aws.local:
-        return []
-    named = resource(name)
-    asked = {"ServiceNamespace": "lambda", "ResourceIds": [named["ResourceId"]]}
-    if not aws.call("application-autoscaling", "describe_scalable_targets", **asked)["ScalableTargets"]:
-        return []
-    act = lambda: aws.call("application-autoscaling", "deregister_scalable_target", **named)  # noqa: E731
-    return [Step(DELETE, "scaling", "with its policies and schedules", act)]
 
 
 def repository(aws: Aws, name: str, config: dict[str, Any]) -> list[Step]:

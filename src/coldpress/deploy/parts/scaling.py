@@ -42,16 +42,23 @@ def steps(aws: Aws, wanted: Wanted, there: bool) -> tuple[list[Step], list[Step]
     """What has to go before the number that is kept ready is set, and what comes after it."""
     if aws.local:
         return [], []
-    named = resource(wanted.name)
-    found = _read(aws, named) if there else None
-    wants = bounds(wanted)
+    named, wants = resource(wanted.name), bounds(wanted)
     if not wants:
-        gone = lambda: aws.call(_SERVICE, "deregister_scalable_target", **named)  # noqa: E731
-        return ([Step(DELETE, "scaling", "with its policies and schedules", gone)] if found else []), []
+        return ended(aws, wanted.name) if there else [], []
+    found = _read(aws, named) if there else None
     made = [_target(aws, named, wants, found)]
     made += _policy(aws, wanted, named, found is not None)
     made += _schedules(aws, wanted, named, found is not None)
     return [], made
+
+
+def ended(aws: Aws, name: str) -> list[Step]:
+    """Nothing scales any more."""
+    named = resource(name)
+    if aws.local or _read(aws, named) is None:
+        return []
+    act = lambda: aws.call(_SERVICE, "deregister_scalable_target", **named)  # noqa: E731
+    return [Step(DELETE, "scaling", "with its policies and schedules", act)]
 
 
 def _read(aws: Aws, named: dict[str, str]) -> dict[str, Any] | None:
