@@ -26,7 +26,8 @@ demo: $(VENV)/ready
 	$(BIN)/coldpress demo
 
 test: $(VENV)/ready-dev $(RIE)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m 'not alone' -n 2 --dist loadfile; together=$$?; \
+	$(BIN)/python -m pytest -m alone && exit $$together
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check

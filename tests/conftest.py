@@ -6,11 +6,12 @@ import shutil
 import signal
 import tempfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 import coldpress
 from coldpress.artifact import Artifact
@@ -36,10 +37,43 @@ def own_cache() -> Iterator[None]:
     shutil.rmtree(folder)
 
 
+#: what holds against a clock, or counts processes: it runs when nothing else does (`make test` has two turns)
+ALONE = ("bench", "choose", "emulate", "journeys", "traffic", "deploy/test_canary.py", "test_published.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(here).as_posix()
+        if place.startswith(tuple(one if one.endswith(".py") else f"{one}/" for one in ALONE)):
+            item.add_marker(pytest.mark.alone)
+
+
+Share = Callable[[str, Callable[[Path], object]], Path]
+
+
 @pytest.fixture(scope="session")
-def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+def share(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Share:
+    """A folder that is filled once, however many processes run these tests."""
+    root = tmp_path_factory.getbasetemp()
+    root = root if worker_id == "master" else root.parent
+
+    def filled(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, done = root / f"shared-{name}", root / f"shared-{name}.done"
+        with FileLock(root / f"shared-{name}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a process that failed half-way
+                fill(folder)
+                done.touch()
+        return folder
+
+    return filled
+
+
+@pytest.fixture(scope="session")
+def artifact(share: Share) -> Artifact:
     """The real MiniLM, zipped, all left to the chooser: the same artifact and settings for every bar."""
-    pressed = coldpress.build("demo:minilm", out=tmp_path_factory.mktemp("minilm") / "out")
+    pressed = Artifact.open(share("minilm", lambda out: coldpress.build("demo:minilm", out=out)))
     assert pressed.manifest["engine"] == "press"
     return pressed
 
@@ -58,11 +92,13 @@ def measured(artifact: Artifact, tmp_path_factory: pytest.TempPathFactory) -> Ar
 
 
 @pytest.fixture(scope="session")
-def graph_artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+def graph_artifact(share: Share) -> Artifact:
     """The same model as a graph for onnxruntime, int8, zipped."""
-    return coldpress.build(
-        "demo:minilm", out=tmp_path_factory.mktemp("graph") / "out", engine="onnxruntime", precision="int8"
-    )
+
+    def press(out: Path) -> None:
+        coldpress.build("demo:minilm", out=out, engine="onnxruntime", precision="int8")
+
+    return Artifact.open(share("graph", press))
 
 
 @pytest.fixture(scope="session", params=["press", "onnxruntime"])
