@@ -3,11 +3,7 @@
 from _operator import _compare_digest
 
 from coldpress_runtime.faults import BadRequest, LoadError
-
-try:
-    from _sha2 import sha256  # Python 3.12 and later
-except ImportError:
-    from _sha256 import sha256
+from coldpress_runtime.hashing import sha256
 
 
 def check(authorization: str, expected: str) -> None:
