@@ -29,9 +29,9 @@ from coldpress.cost.bill import LambdaUse, lambda_bill
 from coldpress.cost.book import price_book, regions
 from coldpress.deploy.aws import Aws, connect
 from coldpress.deploy.manage import delete
-from coldpress.deploy.plan import plan
+from coldpress.deploy.plan import Deployment, plan
 from coldpress.deploy.wanted import Wanted
-from coldpress.errors import ColdpressError, UsageError
+from coldpress.errors import ColdpressError, DeployError, UsageError
 from coldpress.progress import Shown
 
 RESULT = Path(__file__).parent / "results" / "aws.json"
@@ -97,39 +97,26 @@ def check_cap(aws: Aws, cap: float, requests: int, artifact: Artifact) -> None:
 
 def take_away(aws: Aws, name: str, console: Console) -> None:
     """All of it, also what an interrupted deployment left; then it is looked whether anything is."""
-    if aws.find("lambda", "get_function", FunctionName=name) is not None:
-        delete(aws, name).run(lambda step: console.print(f"{step.verb} {step.what}"))
-    elif not aws.local:
-        _sweep(aws, name)
+    for found in _found(aws, name):
+        found.run(lambda step: console.print(f"{step.verb} {step.what}"))
     left = leftovers(aws, name)
     if left:
         raise ColdpressError(f"these are left, and cost money: {', '.join(left)}. Delete them by hand")
     console.print("everything is deleted")
 
 
-def _sweep(aws: Aws, name: str) -> None:
-    """There is no function yet: its role and its log may be there all the same."""
-    role, group = f"coldpress-{name}", f"/aws/lambda/{name}"
-    if aws.find("iam", "get_role", RoleName=role) is not None:
-        for policy in aws.call("iam", "list_role_policies", RoleName=role)["PolicyNames"]:
-            aws.call("iam", "delete_role_policy", RoleName=role, PolicyName=policy)
-        aws.call("iam", "delete_role", RoleName=role)
-    if aws.call("logs", "describe_log_groups", logGroupNamePrefix=group)["logGroups"]:
-        aws.call("logs", "delete_log_group", logGroupName=group)
+def _found(aws: Aws, name: str) -> list[Deployment]:
+    """What there is to delete, also without a function."""
+    try:
+        return [delete(aws, name)]
+    except DeployError as nothing:
+        if "there is no function" in str(nothing):
+            return []
+        raise
 
 
 def leftovers(aws: Aws, name: str) -> list[str]:
-    found = []
-    if aws.find("lambda", "get_function", FunctionName=name) is not None:
-        found.append(f"function {name}")
-    if aws.local:
-        return found
-    if aws.find("iam", "get_role", RoleName=f"coldpress-{name}") is not None:
-        found.append(f"role coldpress-{name}")
-    group = f"/aws/lambda/{name}"
-    if aws.call("logs", "describe_log_groups", logGroupNamePrefix=group)["logGroups"]:
-        found.append(f"log {group}")
-    return found
+    return [step.what for found in _found(aws, name) for step in found.steps]
 
 
 def figures(found: Remote, local: Bench) -> dict[str, Any]:

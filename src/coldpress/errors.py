@@ -13,6 +13,7 @@ ColdpressError
 ├── TargetError          the folder to write to cannot be used
 ├── RegistryError        a registry of images refused, broke off, or gave something else than it was asked for
 ├── DeployError          AWS refused a call, or did not come to its end
+├── Interrupted          a person stopped it, and something is left of it (exit code 130)
 ├── PriceListError       AWS's price list cannot be had, or is not what it was
 ├── ArtifactError        a folder is not an artifact, or one that another version made
 └── FunctionError        the function did not answer: it crashed, timed out, or refused to start
@@ -76,6 +77,12 @@ class RegistryError(ColdpressError):
 
 class DeployError(ColdpressError):
     pass
+
+
+class Interrupted(ColdpressError):
+    """A person stopped it, and something is left of it."""
+
+    exit_code = 130
 
 
 class PriceListError(ColdpressError):

@@ -50,7 +50,10 @@ def test_what_a_broken_deployment_left_goes_too(account: str, tmp_path: Path) ->
     for step in plan(aws, wanted).steps[:2]:  # its role and its log
         assert step.act is not None
         step.act()
-    assert leftovers(aws, wanted.name) == ["role coldpress-coldpress-smoke-0", "log /aws/lambda/coldpress-smoke-0"]
+    assert leftovers(aws, wanted.name) == [
+        "log /aws/lambda/coldpress-smoke-0",
+        "role coldpress-coldpress-smoke-0-eu-west-1",
+    ]
     take_away(aws, wanted.name, QUIET)
     assert leftovers(aws, wanted.name) == []
     deploy(account, wanted)

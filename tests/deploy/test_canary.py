@@ -18,7 +18,7 @@ from coldpress.deploy.aws import Aws
 from coldpress.deploy.aws import connect as connect_local
 from coldpress.deploy.canary import ENOUGH, Canary, harm
 from coldpress.deploy.health import Health, read_health
-from coldpress.deploy.manage import status
+from coldpress.deploy.manage import rollback, status
 from coldpress.deploy.plan import plan
 from coldpress.deploy.wanted import Wanted
 from coldpress.errors import DeployError, UsageError
@@ -141,6 +141,52 @@ def test_interrupted_it_goes_back_too(account: str, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         plan(aws, Wanted("small", pressed(tmp_path / "two", b"two"), canary=Canary(0.1, 300.0))).run()
     assert status(aws, "small").live == "1" and status(aws, "small").weights == {}
+
+
+def test_who_goes_back_meanwhile_is_heard(account: str, tmp_path: Path) -> None:
+    """A rollback ends the canary for good: the deployment that watches it does not make it live after all."""
+    plan(watched(account), Wanted("small", pressed(tmp_path / "one", b"one"))).run()
+
+    class Impatient(Watched):
+        def passes(self, seconds: float) -> None:
+            super().passes(seconds)
+            if self.now > 1_800_000_100:
+                rollback(connect(account), "small").run()
+
+    aws = connect(account, Impatient)
+    assert isinstance(aws, Impatient)
+    aws.pause, aws.clock = aws.passes, lambda: aws.now
+    with pytest.raises(DeployError, match="somebody else has changed the alias live of small during its canary"):
+        plan(aws, Wanted("small", pressed(tmp_path / "two", b"two"), canary=Canary(0.1, 300.0))).run()
+    assert status(aws, "small").live == "1" and status(aws, "small").weights == {}
+
+
+def test_going_back_that_fails_is_told(account: str, tmp_path: Path) -> None:
+    """Credentials that expire while it is watched: the share that is left is named, and how to end it."""
+    plan(watched(account), Wanted("small", pressed(tmp_path / "one", b"one"))).run()
+
+    class Expiring(Watched):
+        def call(self, service: str, operation: str, **arguments: Any) -> Any:
+            if self.now > 1_800_000_100:
+                raise DeployError("the credentials have expired")
+            return super().call(service, operation, **arguments)
+
+        def passes(self, seconds: float) -> None:
+            super().passes(seconds)
+
+    aws = connect(account, Expiring)
+    assert isinstance(aws, Expiring)
+    aws.pause, aws.clock = aws.passes, lambda: aws.now
+    said = r"going back failed: .*Version 2 of small still has 10.* coldpress rollback small --to 1"
+    with pytest.raises(DeployError, match=said):
+        plan(aws, Wanted("small", pressed(tmp_path / "two", b"two"), canary=Canary(0.1, 300.0))).run()
+
+
+def test_no_canary_while_a_door_is_closed(account: str, tmp_path: Path) -> None:
+    artifact = pressed(tmp_path / "one", b"one")
+    plan(connect(account), Wanted("small", artifact, url="token")).run()
+    with pytest.raises(UsageError, match="deploy without --canary"):
+        plan(connect(account), Wanted("small", artifact, url="iam", canary=Canary(0.1, 60.0)))
 
 
 def test_what_counts_as_harm() -> None:

@@ -93,7 +93,7 @@ def test_the_other_commands(run: Callable[..., subprocess.CompletedProcess[str]]
     assert other("rollback", "small", "--yes").returncode == 0
     assert '"live": "1"' in other("status", "small", "--json").stdout
     assert "nothing to do" in other("prune", "small", "--yes").stderr
-    assert "role coldpress-small" in other("delete", "small", "--dry-run").stderr
+    assert "role coldpress-small-eu-west-1" in other("delete", "small", "--dry-run").stderr
     assert other("delete", "small", "--yes").returncode == 0
     gone = other("status", "small")
     assert gone.returncode == 1 and "there is no function small in eu-west-1" in gone.stderr

@@ -38,7 +38,7 @@ def state(account: str, name: str = "small") -> dict[str, Any]:
         "weights": (alias.get("RoutingConfig") or {}).get("AdditionalVersionWeights"),
         "allowed": sorted(one["Sid"] for one in json.loads(document["Policy"])["Statement"]) if document else [],
         "url": address and address["AuthType"],
-        "role": aws.call("iam", "get_role_policy", RoleName=f"coldpress-{name}", PolicyName=role.POLICY)[
+        "role": aws.call("iam", "get_role_policy", RoleName=f"coldpress-{name}-eu-west-1", PolicyName=role.POLICY)[
             "PolicyDocument"
         ],
         "log": aws.call("logs", "describe_log_groups")["logGroups"][0]["retentionInDays"],
@@ -103,6 +103,24 @@ def test_nothing_is_open_unless_said_and_then_it_is_capped(account: str, artifac
     assert after["url"] == "AWS_IAM" and after["allowed"] == [] and after["reserved"] is None
 
 
+def test_a_cap_stays_until_there_is_a_guard(account: str, artifact: Artifact) -> None:
+    """From public to a token: nobody can spend without a limit in between."""
+    deploy(account, Wanted("small", artifact, url="public"))
+    _, writes = deploy(account, Wanted("small", artifact, url="token"))
+    assert writes[-1] == ("lambda", "delete_function_concurrency")
+    assert state(account)["reserved"] is None
+
+
+def test_a_role_that_was_made_anew_is_told_to_the_function(account: str, artifact: Artifact) -> None:
+    deploy(account, Wanted("small", artifact))
+    aws = connect(account)
+    aws.call("iam", "delete_role_policy", RoleName="coldpress-small-eu-west-1", PolicyName=role.POLICY)
+    aws.call("iam", "delete_role", RoleName="coldpress-small-eu-west-1")
+    _, writes = deploy(account, Wanted("small", artifact))
+    assert ("lambda", "update_function_configuration") in writes
+    assert deploy(account, Wanted("small", artifact))[1] == []
+
+
 def test_a_door_is_closed_before_its_guard_goes(account: str, artifact: Artifact) -> None:
     """From a token to IAM: the version without a token is live only when the URL is shut."""
     deploy(account, Wanted("small", artifact, url="token"))
@@ -132,7 +150,7 @@ def test_the_role_may_do_the_least_that_works(account: str, artifact: Artifact) 
     (statement,) = state(account)["role"]["Statement"]
     assert set(statement["Action"]) == set(ALLOWED)
     assert statement["Resource"].endswith(":log-group:/aws/lambda/small:*")
-    trust = Aws(endpoint_url=account).call("iam", "get_role", RoleName="coldpress-small")
+    trust = Aws(endpoint_url=account).call("iam", "get_role", RoleName="coldpress-small-eu-west-1")
     assert trust["Role"]["AssumeRolePolicyDocument"] == role.TRUST
 
 
@@ -161,7 +179,7 @@ def test_killed_after_each_call_and_run_again(account: str, artifact: Artifact, 
 
 def test_what_is_wrong(account: str, artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong, says in (
-        ({"name": "a b"}, "--name 'a b'"),
+        ({"name": "a b"}, "'a b' is not a function's name"),
         ({"retention_days": 2}, "--retention 2"),
         ({"snapstart": True, "provisioned": 1}, "exclude each other"),
         ({"snapstart": True, "tmp_mb": 1024}, "not 1024"),

@@ -101,7 +101,18 @@ def test_everything_is_like_itself(value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [([1.0, 2.0], [1.0]), ({"a": 1.0}, {"b": 1.0}), ([0.1], [0.9]), ("cat", "dog"), ([0.5], [float("nan")])],
+    [
+        ([1.0, 2.0], [1.0]),
+        ({"a": 1.0}, {"b": 1.0}),
+        ([0.1], [0.9]),
+        ("cat", "dog"),
+        ([0.5], [float("nan")]),
+        ([0.5, 0.5], [0.5, float("nan")]),
+        ({"tokens": 384, "vector": [0.01, -0.02]}, {"tokens": 384, "vector": [-0.01, 0.02]}),
+        ({"box": [10.0, 600.0], "score": 0.98}, {"box": [10.0, 600.0], "score": 0.02}),
+        ({"id": 3, "box": [10.0, 600.0]}, {"id": 17, "box": [10.0, 600.0]}),
+        (True, 1),
+    ],
 )
 def test_what_is_not_alike(one: Any, other: Any) -> None:
     assert not alike(one, other)

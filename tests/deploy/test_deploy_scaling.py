@@ -167,7 +167,7 @@ def test_as_the_service_says(account: str, artifact: Artifact) -> None:
     stub.add_response("put_provisioned_concurrency_config", {**half, "Status": "IN_PROGRESS"}, put)
     stub.add_response("get_provisioned_concurrency_config", {**half, "Status": "IN_PROGRESS"}, NAMED)
     stub.add_response("get_provisioned_concurrency_config", {**half, "Status": "READY"}, NAMED)
-    (step,) = provisioned_steps(aws, Wanted("small", artifact, provisioned=3), None)
+    (step,) = provisioned_steps(aws, Wanted("small", artifact, provisioned=3), None, None, moves=False)
     assert step.act is not None
     step.act()
     stub.assert_no_pending_responses()
@@ -177,10 +177,36 @@ def test_as_the_service_says(account: str, artifact: Artifact) -> None:
     with pytest.raises(DeployError, match=r"be kept ready: FUNCTION_ERROR_INIT_FAILURE.*coldpress status"):
         step.act()
     stub.add_response("delete_provisioned_concurrency_config", {}, NAMED)
-    (step,) = provisioned_steps(aws, Wanted("small", artifact), {"RequestedProvisionedConcurrentExecutions": 3})
+    three = {"RequestedProvisionedConcurrentExecutions": 3}
+    (step,) = provisioned_steps(aws, Wanted("small", artifact), three, None, moves=False)
     assert step.act is not None
     step.act()
     stub.assert_no_pending_responses()
+
+
+@pytest.mark.parametrize(
+    ("status", "moves", "verb"),
+    [
+        ("READY", False, "keep"),
+        ("READY", True, "check"),
+        ("IN_PROGRESS", False, "check"),
+        ("FAILED", False, "change"),
+    ],
+)
+def test_the_number_alone_is_not_enough(
+    account: str, artifact: Artifact, status: str, moves: bool, verb: str
+) -> None:
+    have = {"RequestedProvisionedConcurrentExecutions": 3, "Status": status}
+    wanted = Wanted("small", artifact, provisioned=3)
+    (step,) = provisioned_steps(connect(account), wanted, have, None, moves=moves)
+    assert step.verb == verb
+
+
+def test_bounds_of_a_schedule_that_is_new_are_not_the_clocks(account: str, artifact: Artifact) -> None:
+    kept: dict[str, int] = {}
+    run(account, kept, Wanted("small", artifact, autoscale=Autoscale.parse("5:20@70%")))
+    run(account, kept, Wanted("small", artifact, autoscale=Autoscale.parse("1:10@70%"), schedules=(DAY,)))
+    assert state(account)["targets"] == [("function:small:live", 1, 10)]
 
 
 def test_kept_ready_for_real(local: str, tmp_path: Path) -> None:
@@ -197,6 +223,8 @@ def test_what_excludes_what(artifact: Artifact) -> None:
         {"provisioned": 1, "autoscale": use},
         {"snapstart": True, "autoscale": use},
         {"schedules": (DAY,)},
+        {"autoscale": Autoscale(Range(0, 2), 0.5)},
+        {"provisioned": 2, "reserved": 1},
     ):
         with pytest.raises(UsageError):
             Wanted(**{"name": "small", "artifact": artifact, **wrong})  # type: ignore[arg-type]

@@ -106,7 +106,8 @@ class Quick(Aws):
         super().__init__(**options, pause=lambda seconds: None)
 
 
-def test_cloudwatch_is_read_page_by_page(account: str, tmp_path: Path) -> None:
+def test_cloudwatch_is_read_page_by_page(account: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coldpress.deploy.log.PAGE", 10)
     aws = connect(account, Quick)
     plan(aws, Wanted("small", pressed(tmp_path / "one", b"one"))).run()
     assert [*read_log(aws, "never", 0.0)] == []
@@ -117,6 +118,7 @@ def test_cloudwatch_is_read_page_by_page(account: str, tmp_path: Path) -> None:
     events = [{"timestamp": at, "message": text} for at, text in zip(times, texts, strict=True)]
     aws.call("logs", "put_log_events", logGroupName=group, logStreamName="one", logEvents=events)
     assert [line.text for line in read_log(aws, "small", now - 1)] == [text.rstrip() for text in texts]
+    assert aws.calls.count(("logs", "filter_log_events")) >= 5
     assert [line.text for line in last_errors(aws, "small", now - 1)] == ["[ERROR] planned"]
     again = itertools.islice(follow_log(aws, "small", now - 1), len(texts))
     assert len([*again]) == len(texts)

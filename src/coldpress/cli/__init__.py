@@ -6,7 +6,7 @@ from types import FrameType
 
 import click
 
-from coldpress.errors import ColdpressError
+from coldpress.errors import ColdpressError, Interrupted
 from coldpress.version import __version__
 
 
@@ -73,7 +73,7 @@ def main() -> None:
         code = app.main(standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - what is not ours is raised again
         # A library that is interrupted while it is being imported fails with an error of its own.
-        code = _interrupted() if asked_to_stop else _failed(error)
+        code = _interrupted() if asked_to_stop and not isinstance(error, Interrupted) else _failed(error)
     sys.exit(code)
 
 

@@ -13,6 +13,7 @@ from coldpress.cli.wanted_options import wanted_from, wanted_options
 @wanted_options
 @click.option("--region", help="[default: the credentials' own]")
 @click.option("--endpoint-url", metavar="URL", help="The local Lambda, or a stand-in for AWS.")
+@click.option("--adopt", is_flag=True, help="Replace a function of that name that coldpress did not make.")
 @click.option("--check/--no-check", default=True, show_default=True, help="Its answers, before it is live.")
 @click.option("--doctor/--no-doctor", default=True, show_default=True, help="Look first for what will hurt.")
 @click.option("--canary", metavar="SHARE", help="Give it this much of the traffic first, as 10%, and watch it.")
@@ -23,6 +24,7 @@ def deploy(
     folder: Path,
     region: str | None,
     endpoint_url: str | None,
+    adopt: bool,
     check: bool,
     doctor: bool,
     canary: str | None,
@@ -49,7 +51,8 @@ def deploy(
     from coldpress.deploy.canary import Canary
     from coldpress.deploy.plan import plan
 
-    wanted = wanted_from(folder, said, check=check, canary=Canary.parse(canary, lasts) if canary else None)
+    tried = Canary.parse(canary, lasts) if canary else None
+    wanted = wanted_from(folder, said, adopt=adopt, check=check, canary=tried)
     aws = connect(region, endpoint_url)
     if doctor:
         show_findings(wanted)

@@ -16,7 +16,7 @@ from coldpress.deploy.price import expected
 from coldpress.deploy.steps import CHANGE, CHECK, CREATE, DELETE, KEEP, Facts
 from coldpress.deploy.wanted import Wanted
 from coldpress.doctor import Settings, examine
-from coldpress.errors import DeployError, UsageError
+from coldpress.errors import DeployError, Interrupted, UsageError
 
 _STYLES = {CREATE: "green", CHANGE: "yellow", DELETE: "red", KEEP: "dim", CHECK: "cyan"}
 
@@ -24,12 +24,19 @@ _STYLES = {CREATE: "green", CHANGE: "yellow", DELETE: "red", KEEP: "dim", CHECK:
 def carry_out(made: Deployment, name: str, aws: Aws, *, yes: bool, dry_run: bool = False) -> Facts | None:
     """Shown, asked for, done; None where there was nothing to do, or it was only looked at."""
     _show_steps(made, name, aws)
-    if dry_run or not made.changes:
+    if dry_run:
         return None
+    if not made.changes:
+        return made.facts
     _confirm(name, yes)
     if made.facts.token:  # before anything is done: whatever happens then, it has been seen
         click.echo(f"The bearer token, shown this once: {made.facts.token}", err=True)
-    return made.run(lambda step: _say(f"{step.verb} {step.what}"), lambda words: _say(f"  {words}"))
+    try:
+        return made.run(lambda step: _say(f"{step.verb} {step.what}"), lambda words: _say(f"  {words}"))
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted; what was done stays. Run it again to finish it, or undo it: coldpress delete {name}"
+        ) from None
 
 
 def _say(words: str) -> None:
@@ -108,6 +115,6 @@ def _show_steps(made: Deployment, name: str, aws: Aws) -> None:
 def _confirm(name: str, yes: bool) -> None:
     if yes:
         return
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("there is no terminal to ask on: say --yes to do it, or --dry-run to look only")
     click.confirm(f"Do it, for {name}?", abort=True, err=True)

@@ -48,9 +48,13 @@ class Aws:
     def session(self) -> Any:
         try:
             import boto3
+            from botocore.exceptions import ProfileNotFound
         except ImportError:
             raise MissingExtra("aws", "boto3", "deploying") from None
-        made = boto3.session.Session(region_name=self._region)
+        try:
+            made = boto3.session.Session(region_name=self._region)
+        except ProfileNotFound as error:
+            raise DeployError(f"{error}: set AWS_PROFILE to one that is in ~/.aws/config, or unset it") from None
         if not self.local:
             return made
         # The local Lambda is anywhere, and takes any keys unless it was told which.
@@ -60,6 +64,11 @@ class Aws:
     @property
     def region(self) -> str:
         return str(self.session.region_name or "us-east-1")
+
+    @cached_property
+    def partition(self) -> str:
+        """aws, but in China and for governments."""
+        return str(self.session.get_partition_for_region(self.region)) if not self.local else "aws"
 
     @cached_property
     def account(self) -> str:
@@ -74,7 +83,7 @@ class Aws:
         while True:
             self.calls.append((service, operation))
             try:
-                return getattr(self.client(service), operation)(**arguments)
+                return getattr(self.client(service, operation), operation)(**arguments)
             except Exception as error:
                 if not may_pass(error) or time.monotonic() + pause > end:
                     raise fault(error, service, operation, self.region) from error
@@ -93,6 +102,10 @@ class Aws:
                 return None
             raise
 
+    def drop(self, service: str, operation: str, **arguments: Any) -> None:
+        """A deletion; what is gone already is as wanted."""
+        self.find(service, operation, **arguments)
+
     def wait(self, service: str, waiter: str, **arguments: Any) -> None:
         from botocore.exceptions import WaiterError
 
@@ -110,13 +123,18 @@ class Aws:
             raise DeployError(f"the local Lambda at {self.endpoint_url} does not answer: is it still there?")
         return found
 
-    def client(self, service: str) -> Any:
-        if service not in self._clients:
+    def client(self, service: str, operation: str = "") -> Any:
+        """An invocation may take fifteen minutes, and is paid for each time that it is sent."""
+        asks = operation.startswith("invoke")
+        key = f"{service} invoke" if asks else service
+        if key not in self._clients:
             from botocore.config import Config
 
-            config = Config(retries={"mode": "standard", "max_attempts": 3}, connect_timeout=10, read_timeout=60)
-            self._clients[service] = self.session.client(service, endpoint_url=self.endpoint_url, config=config)
-        return self._clients[service]
+            tries, patience = (1, 910) if asks else (3, 60)
+            retries = {"mode": "standard", "total_max_attempts": tries}
+            config = Config(retries=retries, connect_timeout=10, read_timeout=patience)
+            self._clients[key] = self.session.client(service, endpoint_url=self.endpoint_url, config=config)
+        return self._clients[key]
 
 
 _ABSENT = {
@@ -125,8 +143,10 @@ _ABSENT = {
     "NoSuchEntityException",
     "404",
     "NoSuchBucket",
+    "NoSuchPublicAccessBlockConfiguration",
     "NotFound",
     "ProvisionedConcurrencyConfigNotFoundException",
+    "ObjectNotFoundException",
     "RepositoryNotFoundException",
     "RepositoryPolicyNotFoundException",
     "ImageNotFoundException",

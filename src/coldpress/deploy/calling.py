@@ -25,7 +25,7 @@ class Asked:
 
 def ask(aws: Aws, name: str, qualifier: str, event: bytes, *, log: bool = True) -> Asked:
     more: dict[str, Any] = {"LogType": "Tail"} if log else {}
-    aws.client("lambda")  # making it is no part of the way
+    aws.client("lambda", "invoke")  # making it is no part of the way
     began = time.perf_counter()
     done = aws.call("lambda", "invoke", FunctionName=name, Qualifier=qualifier, Payload=event, **more)
     body = done["Payload"].read()

@@ -22,6 +22,10 @@ _TIME = re.compile(r"(\d{1,6})(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
+class Overtaken(DeployError):
+    """Somebody went back, or further, meanwhile."""
+
+
 @dataclass(frozen=True)
 class Canary:
     share: float
@@ -68,8 +72,16 @@ def try_out(
     try:
         weigh(aws, name, live, {new: canary.share})
         return _watch(aws, name, (live, new), canary, began, told)
-    except BaseException:
-        weigh(aws, name, live, {})
+    except Overtaken:
+        raise
+    except BaseException as problem:
+        try:
+            weigh(aws, name, live, {})
+        except DeployError as second:
+            raise DeployError(
+                f"{problem}. And going back failed: {second}. Version {new} of {name} still has "
+                f"{canary.share:.4%} of the traffic; end that with: coldpress rollback {name} --to {live}"
+            ) from problem
         raise
 
 
@@ -88,6 +100,7 @@ def _watch(
     while True:
         left = end - aws.clock()
         aws.pause(max(0.0, min(every, left)))
+        _check_alias(aws, name, live, {new: canary.share})
         before, after = read_health(aws, name, versions, began)
         if after != seen:
             told(
@@ -102,6 +115,15 @@ def _watch(
             )
         if left <= every:
             return before, after
+
+
+def _check_alias(aws: Aws, name: str, live: str, weights: dict[str, float]) -> None:
+    found = aws.call("lambda", "get_alias", FunctionName=name, Name=ALIAS)
+    routing = (found.get("RoutingConfig") or {}).get("AdditionalVersionWeights") or {}
+    if found["FunctionVersion"] != live or routing != weights:
+        raise Overtaken(
+            f"somebody else has changed the alias {ALIAS} of {name} during its canary; it was left as they want it"
+        )
 
 
 def harm(live: Health, new: Health) -> str:

@@ -1,5 +1,7 @@
 """What AWS refuses, in words: the call, the cause, and what to do next."""
 
+import re
+
 from coldpress.errors import DeployError
 
 #: by AWS's own name of an error: what it means here, and the next step
@@ -17,18 +19,35 @@ _MEANS = {
     "RequestTimeTooSkewed": "this machine's clock is wrong: set it (timedatectl set-ntp true)",
     "CodeStorageExceededException": "the region's 75 GB of code are used up: coldpress prune, or ask AWS for more",
     "TooManyRequestsException": "AWS is asked too often; it was tried again for a minute: try later",
-    "ResourceConflictException": "the function is being changed by somebody else: try again when that is done",
+    "ResourceConflictException": "it is being changed by somebody else, or still used: try again later",
+    "403": "these credentials may not look at it, or somebody else has that name",
+    "301": "it is in another region",
     "ServiceQuotaExceededException": "a quota of the account is used up: ask AWS for more (Service Quotas)",
 }
 #: the same by words of theirs, where one name stands for many errors
 _ROLE = "cannot be assumed by Lambda"
 _IMAGE_DENIED = "permission to access the ECR image"
+#: of a role that is new: its id has not come everywhere yet
+_GRANT = "KMS key is invalid for CreateGrant"
+#: while AWS moves what is kept ready from one version to the next
+_MOVING = "Alias with weights can not be used with Provisioned Concurrency"
 _WORDS = {
     _ROLE: "the role cannot be used yet, or never by Lambda: look at its trust policy",
     _IMAGE_DENIED: "the repository's policy must let lambda.amazonaws.com read it: deploy again, which sets it",
     "UnreservedConcurrentExecution": "the account has not enough concurrency left: ask for less, or AWS for more",
     "Source image": "the image is not in the registry: deploy again, which sends it",
     "less than or equal to 3008": "new accounts are held to 3,008 MB: --memory 3008, or ask AWS for more",
+}
+#: AWS says what is missing, mostly; and some actions are not called as their operations are
+_ACTION = re.compile(r"not authorized to perform: ([A-Za-z0-9-]+:[A-Za-z0-9*]+)")
+_ACTIONS = {
+    "invoke": "lambda:InvokeFunction",
+    "invoke_with_response_stream": "lambda:InvokeFunction",
+    "head_bucket": "s3:ListBucket",
+    "head_object": "s3:GetObject",
+    "list_objects_v2": "s3:ListBucket",
+    "get_public_access_block": "s3:GetBucketPublicAccessBlock",
+    "put_public_access_block": "s3:PutBucketPublicAccessBlock",
 }
 
 
@@ -46,7 +65,7 @@ def may_pass(error: Exception) -> bool:
         return True
     if code == "ResourceConflictException":
         return "update is in progress" in words or "Pending" in words or "in the following state" in words
-    return code == "InvalidParameterValueException" and (_ROLE in words or _IMAGE_DENIED in words)
+    return any(passing in words for passing in (_ROLE, _IMAGE_DENIED, _GRANT, _MOVING))
 
 
 def fault(error: Exception, service: str, operation: str, region: str) -> Exception:
@@ -66,19 +85,32 @@ def fault(error: Exception, service: str, operation: str, region: str) -> Except
         PartialCredentialsError: "the AWS credentials are not whole ({error}): aws configure, or set AWS_PROFILE",
         NoRegionError: "no region is set: --region, or AWS_REGION",
         EndpointConnectionError: "{error}; is there such a region, and a network?",
-        WaiterError: "it did not come to its end ({error}); coldpress status shows where it is",
+        WaiterError: "it did not come to its end ({error}{reason}); coldpress status shows where it is",
         BotoCoreError: "{error}",
     }
     call = f"{service}.{operation} in {region}"
     if isinstance(error, ClientError):
         return DeployError(_refused(error, service, operation, call))
     words = next((words for kind, words in kinds.items() if isinstance(error, kind)), None)
-    return error if words is None else DeployError(f"{call}: {words.format(error=error)}")
+    if words is None and type(error).__name__ == "ResponseParserError":
+        words = "what answers there is not AWS, nor a local Lambda that takes these keys ({error})"
+    if words is None:
+        return error
+    return DeployError(f"{call}: {words.format(error=error, reason=_reason(error))}")
+
+
+def _reason(error: Exception) -> str:
+    """What AWS says of a function that did not become what it should."""
+    said = getattr(error, "last_response", None) or {}
+    config = said.get("Configuration", said)
+    found = config.get("StateReason") or config.get("LastUpdateStatusReason")
+    return f": {found}" if found else ""
 
 
 def _refused(error: Exception, service: str, operation: str, call: str) -> str:
     code, words = _of(error)
-    action = f"{service}:{''.join(part.title() for part in operation.split('_'))}"
+    named = _ACTION.search(words)
+    action = named[1] if named else _ACTIONS.get(operation) or f"{service}:{operation.title().replace('_', '')}"
     means = next((means for known, means in _WORDS.items() if known in words), _MEANS.get(code, ""))
     said = f"{call} was refused: {code}: {words}"
     return f"{said}; {means.format(action=action)}" if means else said

@@ -12,6 +12,7 @@ from coldpress.deploy.wanted import ALIAS
 #: seconds until CloudWatch knows of a request
 LATE = 90.0
 _MINUTE = 60
+_PERIODS = (60, 300, 900, 3600, 21600, 86400)
 
 
 @dataclass(frozen=True)
@@ -30,20 +31,23 @@ def read_health(aws: Aws, name: str, versions: Sequence[str], since: float) -> l
     """Of each version, from a time on. An alias with weights tells its versions apart."""
     if aws.local:
         return [_local(aws, name, version, since) for version in versions]
-    queries = [query for version in versions for query in _queries(name, version)]
     until = aws.clock()
+    period = next((one for one in _PERIODS if one >= until - since), _PERIODS[-1])
     found = aws.call(
         "cloudwatch",
         "get_metric_data",
-        MetricDataQueries=queries,
+        MetricDataQueries=[query for version in versions for query in _queries(name, version, period)],
         StartTime=datetime.fromtimestamp(since // _MINUTE * _MINUTE, timezone.utc),
         EndTime=datetime.fromtimestamp(ceil(until / _MINUTE) * _MINUTE, timezone.utc),
     )
-    values = {one["Id"]: [float(value) for value in one["Values"]] for one in found["MetricDataResults"]}
+    values = {
+        one["Id"]: dict(zip(one["Timestamps"], map(float, one["Values"]), strict=True))
+        for one in found["MetricDataResults"]
+    }
     return [_of(values, version) for version in versions]
 
 
-def _queries(name: str, version: str) -> list[dict[str, Any]]:
+def _queries(name: str, version: str, period: int) -> list[dict[str, Any]]:
     dimensions = {"FunctionName": name, "Resource": f"{name}:{ALIAS}", "ExecutedVersion": version}
     metrics = (("requests", "Invocations", "Sum"), ("errors", "Errors", "Sum"), ("p95", "Duration", "p95"))
     return [
@@ -55,7 +59,7 @@ def _queries(name: str, version: str) -> list[dict[str, Any]]:
                     "MetricName": metric,
                     "Dimensions": [{"Name": field, "Value": value} for field, value in dimensions.items()],
                 },
-                "Period": _MINUTE,
+                "Period": period,
                 "Stat": statistic,
             },
         }
@@ -63,13 +67,16 @@ def _queries(name: str, version: str) -> list[dict[str, Any]]:
     ]
 
 
-def _of(values: dict[str, list[float]], version: str) -> Health:
-    """The worst minute's p95 says more of a canary than the mean of all."""
-    slowest = values.get(f"p95_{version}", [])
+def _of(values: dict[str, dict[Any, float]], version: str) -> Health:
+    """Periods are as long as the time that is watched, so that there are one or two: a minute has too few of a
+    canary's requests for a p95 of its own."""
+    requests, slow = values.get(f"requests_{version}", {}), values.get(f"p95_{version}", {})
+    weighed = [(requests.get(when, 0.0), p95) for when, p95 in slow.items()]
+    total = sum(weight for weight, _ in weighed)
     return Health(
-        int(sum(values.get(f"requests_{version}", []))),
-        int(sum(values.get(f"errors_{version}", []))),
-        max(slowest) if slowest else None,
+        int(sum(requests.values())),
+        int(sum(values.get(f"errors_{version}", {}).values())),
+        sum(weight * p95 for weight, p95 in weighed) / total if total else None,
     )
 
 

@@ -12,6 +12,8 @@ from coldpress.errors import UsageError
 _EVERY, _EVERY_LOCAL, _LATE = 2.0, 0.3, 30.0
 #: what a line of a failure has, in either of Lambda's formats
 _FAILURES = ("ERROR", "Task timed out", "Runtime.", '"status":"error"', '"status":"timeout"')
+#: lines that are asked for at once, the most that CloudWatch gives
+PAGE = 10_000
 _AGO = re.compile(r"(\d{1,5})(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -44,7 +46,7 @@ def read_log(aws: Aws, name: str, since: float, pattern: str = "") -> Iterator[L
                 one["at"], one["stream"], one["line"], f"{one['at']} {alike[one['at'], one['line']]} {one['line']}"
             )
         return
-    asked = {"logGroupName": f"/aws/lambda/{name}", "startTime": int(since * 1000)}
+    asked = {"logGroupName": f"/aws/lambda/{name}", "startTime": int(since * 1000), "limit": PAGE}
     more: dict[str, str] = {"filterPattern": pattern} if pattern else {}
     while True:
         page = aws.find("logs", "filter_log_events", **asked, **more)
@@ -74,6 +76,6 @@ def follow_log(aws: Aws, name: str, since: float) -> Iterator[Line]:
 
 def last_errors(aws: Aws, name: str, since: float, most: int = 3) -> list[Line]:
     """The newest lines that tell of a failure."""
-    pattern = " ".join(f'?"{words}"' for words in ("ERROR", "Task timed out", "Runtime."))
+    pattern = " ".join(f'?"{words}"' for words in ("ERROR", "Task timed out", "Runtime.", "error", "timeout"))
     found = [line for line in read_log(aws, name, since, pattern) if any(word in line.text for word in _FAILURES)]
     return found[-most:]

@@ -8,11 +8,12 @@ from coldpress.deploy import removal
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.canary import weigh
 from coldpress.deploy.log import last_errors
-from coldpress.deploy.parts import scaling
+from coldpress.deploy.parts import scaling, url
+from coldpress.deploy.parts.function import token_hash
 from coldpress.deploy.plan import Deployment
 from coldpress.deploy.spending import Spending, month_so_far
 from coldpress.deploy.steps import CHANGE, Facts, Step
-from coldpress.deploy.wanted import ALIAS
+from coldpress.deploy.wanted import ALIAS, OURS, check_name
 from coldpress.errors import DeployError, UsageError
 
 _LONGEST = 300
@@ -83,23 +84,34 @@ def _spent(aws: Aws, name: str, config: dict[str, Any]) -> Spending:
 
 
 def rollback(aws: Aws, name: str, to: str | None = None) -> Deployment:
-    """The alias, back to the version before the live one, or to a given one; what is live keeps existing."""
+    """The alias, back to the version before the live one, or to a given one; what is live keeps existing. Where a
+    canary is under way, back is the live version without it."""
     found = status(aws, name)
     if found.live is None:
         raise DeployError(f"{name} has no alias {ALIAS}: it was not deployed by coldpress")
     before = [version for version in found.versions if int(version) < int(found.live)]
-    if to is None and not before:
+    if to is None and not found.weights and not before:
         raise DeployError(f"version {found.live} of {name} is live, and there is none before it to go back to")
-    target = to or before[-1]
+    target = to or (found.live if found.weights else before[-1])
     if target not in found.versions:
         raise UsageError(f"{name} has no version {target}; it has: {', '.join(found.versions)}")
     facts = Facts(version=target, url=found.url or "")
     if target == found.live and not found.weights:
         return Deployment([], facts)
+    doors = url.closing(aws, name) if found.auth == "NONE" and _loses_guard(aws, name, found.live, target) else []
+    ends = f"from version {found.live} to {target}" if target != found.live else f"all to version {target}"
+    point = Step(CHANGE, f"alias {ALIAS}", ends, lambda: weigh(aws, name, target, {}))
+    return Deployment([*doors, point], facts)
 
-    words = f"from version {found.live} to {target}"
-    point = Step(CHANGE, f"alias {ALIAS}", words, lambda: weigh(aws, name, target, {}))
-    return Deployment([point], facts)
+
+def _loses_guard(aws: Aws, name: str, live: str, target: str) -> bool:
+    """Whether the live version asks for a token, and the target for none."""
+    asked = {"FunctionName": name}
+    now, then = (
+        token_hash(aws.call("lambda", "get_function_configuration", **asked, Qualifier=version))
+        for version in (live, target)
+    )
+    return now is not None and then is None
 
 
 def prune(aws: Aws, name: str, keep: int) -> Deployment:
@@ -120,22 +132,37 @@ def prune(aws: Aws, name: str, keep: int) -> Deployment:
 
 
 def delete(aws: Aws, name: str) -> Deployment:
-    """All that was made for it. The function goes last: interrupted anywhere, running it again finishes it."""
-    config = _config(aws, name)
-    found = status(aws, name)
-    steps = [removal.url(aws, name, found.url)] if found.url else []
-    steps += scaling.ended(aws, name)
-    steps += removal.repository(aws, name, config) + removal.uploads(aws, name)
-    steps += removal.log(aws, name) + removal.role(aws, config)
-    return Deployment([*steps, removal.function(aws, name, found.versions)], Facts())
+    """All that was made for it, found by its names: interrupted anywhere, running it again finishes it."""
+    check_name(name)
+    config = aws.find("lambda", "get_function_configuration", FunctionName=name)
+    steps = []
+    if config is not None:
+        if OURS not in str(config.get("Description", "")):
+            raise DeployError(f"{name} was not made by coldpress: delete it where it was made")
+        found = status(aws, name)
+        steps += [removal.url(aws, name, found.url)] if found.url else []
+        steps += scaling.ended(aws, name)
+        steps.append(removal.function(aws, name, found.versions))
+    else:
+        steps += scaling.ended(aws, name)
+    steps += removal.repository(aws, name) + removal.uploads(aws, name)
+    steps += removal.log(aws, name) + removal.role(aws, name)
+    if not steps:
+        raise _nobody(aws, name)
+    return Deployment(steps, Facts())
 
 
 def _config(aws: Aws, name: str) -> dict[str, Any]:
+    check_name(name)
     found = aws.find("lambda", "get_function_configuration", FunctionName=name)
     if found is None:
-        raise DeployError(f"there is no function {name} in {aws.region}: is it another region or account?")
+        raise _nobody(aws, name)
     config: dict[str, Any] = found
     return config
+
+
+def _nobody(aws: Aws, name: str) -> DeployError:
+    return DeployError(f"there is no function {name} in {aws.region}: is it another region or account?")
 
 
 def _versions(aws: Aws, name: str) -> list[str]:

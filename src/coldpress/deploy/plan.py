@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.parts import alias, concurrency, function, logs, role, scaling, url
 from coldpress.deploy.steps import Facts, Step
-from coldpress.deploy.wanted import ALIAS, CLOSED, Wanted
-from coldpress.errors import DeployError
+from coldpress.deploy.wanted import ALIAS, CLOSED, OURS, Wanted
+from coldpress.errors import DeployError, UsageError
 
 
 @dataclass(frozen=True)
@@ -36,29 +36,43 @@ class Deployment:
 def plan(aws: Aws, wanted: Wanted) -> Deployment:
     """Reads only."""
     facts = Facts()
-    name, live = wanted.name, {"FunctionName": wanted.name, "Qualifier": ALIAS}
+    name, alias_of = wanted.name, {"FunctionName": wanted.name, "Qualifier": ALIAS}
     made = role.steps(aws, wanted, facts) + logs.steps(aws, wanted)
     whole = aws.find("lambda", "get_function", FunctionName=name)
     found = whole["Configuration"] if whole else None
     _check_foreign(found, wanted)
     token = _token(wanted, facts, function.token_hash(found))
     changed = function.steps(aws, wanted, facts, found, token)
-    made += changed
+    made += changed + function.tag_steps(aws, wanted, whole)
     here = alias.read(aws, name) if found else None
-    address = aws.find("lambda", "get_function_url_config", **live) if here else None
-    policy = url.read_policy(aws.find("lambda", "get_policy", **live) if here else None)
+    address = aws.find("lambda", "get_function_url_config", **alias_of) if here else None
+    policy = url.read_policy(aws.find("lambda", "get_policy", **alias_of) if here else None)
     doors = url.steps(aws, wanted, facts, address, policy)
     reserved = aws.find("lambda", "get_function_concurrency", FunctionName=name) if found else None
-    made += concurrency.reserved_steps(aws, wanted, reserved)
+    limits = concurrency.reserved_steps(aws, wanted, reserved)
+    looser = concurrency.is_looser(wanted, reserved)
+    if not looser:  # a tighter one comes before anything is opened, a looser one when all is guarded
+        made += limits
+    if wanted.canary and here and wanted.url in CLOSED and any(step.writes for step in doors):
+        raise UsageError(
+            "the URL is to be closed, which is done before a version without its guard gets traffic, and a canary "
+            "that goes back would not open it again: deploy without --canary, or keep --url as it is"
+        )
     if here and wanted.url in CLOSED:  # a door is closed before a version without a guard stands behind it
         made += doors
     wants = function.settings(wanted, facts, token)
-    made += alias.steps(aws, wanted, facts, wants, here, changes=any(step.writes for step in changed))
-    ready = aws.find("lambda", "get_provisioned_concurrency_config", **live) if here else None
-    ended, scaled = scaling.steps(aws, wanted, there=here is not None)
-    made += ended + concurrency.provisioned_steps(aws, wanted, ready) + scaled
+    live = alias.steps(aws, wanted, facts, wants, here, changes=any(step.writes for step in changed))
+    made += live
+    ready = aws.find("lambda", "get_provisioned_concurrency_config", **alias_of) if here else None
+    scaled = scaling.plan(aws, wanted, there=here is not None)
+    moves = here is not None and any(step.writes for step in live)
+    made += scaled.ended
+    made += concurrency.provisioned_steps(aws, wanted, ready, scaled.held, moves=moves)
+    made += scaled.made
     if not (here and wanted.url in CLOSED):
         made += doors
+    if looser:
+        made += limits
     return Deployment(made, facts)
 
 
@@ -78,6 +92,11 @@ def _check_foreign(found: dict[str, object] | None, wanted: Wanted) -> None:
         return
     kinds = {"Zip": "a zip", "Image": "an image"}
     have, want = str(found.get("PackageType", "Zip")), "Image" if wanted.image else "Zip"
+    if OURS not in str(found.get("Description", "")) and not wanted.adopt:
+        raise DeployError(
+            f"there is a function {wanted.name} that coldpress did not make: take another --name, or say --adopt "
+            f"to replace its code and settings"
+        )
     if have != want:
         raise DeployError(
             f"there is a function {wanted.name} that is {kinds[have]}, and {wanted.artifact.path} is to be "

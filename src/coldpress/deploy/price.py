@@ -6,6 +6,7 @@ from coldpress.bench.result import BENCH, Bench
 from coldpress.cost.bill import SECONDS_A_MONTH, LambdaUse, lambda_bill
 from coldpress.cost.book import PriceBook, price_book, regions
 from coldpress.deploy.aws import Aws
+from coldpress.deploy.parts.code import DIRECT
 from coldpress.deploy.parts.scaling import bounds
 from coldpress.deploy.wanted import Wanted
 
@@ -45,7 +46,9 @@ def _ready(wanted: Wanted, book: PriceBook) -> str:
     least = min((one.least for one in ranges), default=wanted.provisioned)
     most = max((one.most for one in ranges), default=wanted.provisioned)
     if not most:
-        return "a month without requests: nothing"
+        stored = wanted.image or (wanted.artifact.zip is not None and wanted.artifact.zip.stat().st_size > DIRECT)
+        some = "the snapshot below" if wanted.snapstart else "what is stored" if stored else "nothing"
+        return f"a month without requests: {some}"
     low, high = (_kept(number, wanted, book) for number in (least, most))
     between = f"${low:,.2f}" if low == high else f"${low:,.2f} to ${high:,.2f}"
     return f"a month of what is kept ready, without requests: {between}"

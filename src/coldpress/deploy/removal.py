@@ -1,16 +1,12 @@
 """What goes when a function goes, or its old versions: all that was made for it, and nothing that others use."""
 
-from typing import Any
-
 from coldpress.deploy.aws import Aws
-from coldpress.deploy.parts.code import bucket_name
+from coldpress.deploy.parts.code import bucket_name, owned
 from coldpress.deploy.parts.image import repository_name
-from coldpress.deploy.parts.role import POLICY
-from coldpress.deploy.steps import DELETE, Step
+from coldpress.deploy.parts.role import POLICY, is_ours, role_name
+from coldpress.deploy.steps import DELETE, Step, keep
 from coldpress.deploy.wanted import ALIAS
 
-#: what the role's name begins with when it was made here
-_OURS = "coldpress-"
 #: ECR and S3 take as many in a call
 _AT_ONCE = 100
 
@@ -21,7 +17,7 @@ def version(aws: Aws, name: str, number: str) -> Step:
         DELETE,
         f"version {number} of {name}",
         "",
-        lambda: aws.call("lambda", "delete_function", FunctionName=name, Qualifier=number),
+        lambda: aws.drop("lambda", "delete_function", FunctionName=name, Qualifier=number),
     )
 
 
@@ -30,14 +26,14 @@ def url(aws: Aws, name: str, address: str) -> Step:
         DELETE,
         "URL",
         address,
-        lambda: aws.call("lambda", "delete_function_url_config", FunctionName=name, Qualifier=ALIAS),
+        lambda: aws.drop("lambda", "delete_function_url_config", FunctionName=name, Qualifier=ALIAS),
     )
 
 
 def function(aws: Aws, name: str, versions: list[str]) -> Step:
     detail = f"{len(versions)} versions" if versions else "no version"
     return Step(
-        DELETE, f"function {name}", detail, lambda: aws.call("lambda", "delete_function", FunctionName=name)
+        DELETE, f"function {name}", detail, lambda: aws.drop("lambda", "delete_function", FunctionName=name)
     )
 
 
@@ -48,30 +44,50 @@ def log(aws: Aws, name: str) -> list[Step]:
     found = aws.call("logs", "describe_log_groups", logGroupNamePrefix=group)["logGroups"]
     if not any(one["logGroupName"] == group for one in found):
         return []
-    return [Step(DELETE, f"log {group}", "", lambda: aws.call("logs", "delete_log_group", logGroupName=group))]
+    return [Step(DELETE, f"log {group}", "", lambda: aws.drop("logs", "delete_log_group", logGroupName=group))]
 
 
-def role(aws: Aws, config: dict[str, Any]) -> list[Step]:
-    """Only one that was made for this function."""
-    name = str(config["Role"]).rpartition("/")[2]
-    if aws.local or name != f"{_OURS}{config['FunctionName']}"[:64]:
+def role(aws: Aws, name: str) -> list[Step]:
+    """Only one that was made for this function, that nobody has given more, and that no other function has."""
+    if aws.local:
         return []
+    own = role_name(name, aws.region)
+    found = aws.find("iam", "get_role", RoleName=own)
+    if found is None or not is_ours(found["Role"]):
+        return []
+    named = {"RoleName": own}
+    inline = aws.call("iam", "list_role_policies", **named)["PolicyNames"]
+    attached = aws.call("iam", "list_attached_role_policies", **named)["AttachedPolicies"]
+    if attached or set(inline) - {POLICY}:
+        return [keep(f"role {own}", "somebody has given it more: delete it by hand")]
+    others = [one for one in _users(aws, found["Role"]["Arn"]) if one != name]
+    if others:
+        return [keep(f"role {own}", f"used by {', '.join(others[:3])}")]
 
     def act() -> None:
-        if aws.find("iam", "get_role_policy", RoleName=name, PolicyName=POLICY) is not None:
-            aws.call("iam", "delete_role_policy", RoleName=name, PolicyName=POLICY)
-        aws.call("iam", "delete_role", RoleName=name)
+        aws.drop("iam", "delete_role_policy", **named, PolicyName=POLICY)
+        aws.drop("iam", "delete_role", **named)
 
-    return [Step(DELETE, f"role {name}", "", act)]
+    return [Step(DELETE, f"role {own}", "", act)]
 
 
-def repository(aws: Aws, name: str, config: dict[str, Any]) -> list[Step]:
-    if aws.local or config.get("PackageType") != "Image":
-        return []
+def _users(aws: Aws, arn: str) -> list[str]:
+    """Functions of this region that have the role."""
+    found: list[str] = []
+    more: dict[str, str] = {}
+    while True:
+        page = aws.call("lambda", "list_functions", **more)
+        found += [str(one["FunctionName"]) for one in page["Functions"] if one.get("Role") == arn]
+        if not page.get("NextMarker"):
+            return found
+        more = {"Marker": page["NextMarker"]}
+
+
+def repository(aws: Aws, name: str) -> list[Step]:
     own = repository_name(name)
-    if aws.find("ecr", "describe_repositories", repositoryNames=[own]) is None:
+    if aws.local or aws.find("ecr", "describe_repositories", repositoryNames=[own]) is None:
         return []
-    act = lambda: aws.call("ecr", "delete_repository", repositoryName=own, force=True)  # noqa: E731
+    act = lambda: aws.drop("ecr", "delete_repository", repositoryName=own, force=True)  # noqa: E731
     return [Step(DELETE, f"repository {own}", "with its images", act)]
 
 
@@ -99,17 +115,30 @@ def old_images(aws: Aws, name: str, used: set[str]) -> list[Step]:
 
 
 def uploads(aws: Aws, name: str) -> list[Step]:
-    """The code that came through the bucket: Lambda has copies of its own."""
+    """The code that came through the bucket: Lambda has copies of its own. An empty bucket goes too."""
     if aws.local:
         return []
     bucket = bucket_name(aws)
-    found = aws.find("s3", "list_objects_v2", Bucket=bucket, Prefix=f"{name}/")
-    keys = [one["Key"] for one in (found or {}).get("Contents", [])]
-    if not keys:
+    own = owned(aws, bucket)
+    keys: list[str] = []
+    more: dict[str, str] = {}
+    while True:
+        page = aws.find("s3", "list_objects_v2", **own, **more)
+        if page is None:
+            return []
+        keys += [one["Key"] for one in page.get("Contents", [])]
+        if not page.get("NextContinuationToken"):
+            break
+        more = {"ContinuationToken": page["NextContinuationToken"]}
+    mine = [key for key in keys if key.startswith(f"{name}/")]
+    if keys and not mine:
         return []
 
     def act() -> None:
-        for key in keys:
-            aws.call("s3", "delete_object", Bucket=bucket, Key=key)
+        for key in mine:
+            aws.call("s3", "delete_object", **own, Key=key)
+        if len(mine) == len(keys):
+            aws.drop("s3", "delete_bucket", **own)
 
-    return [Step(DELETE, f"s3://{bucket}/{name}/", f"{len(keys)} uploads", act)]
+    words = f"{len(mine)} uploads" + (", and the bucket" if len(mine) == len(keys) else "")
+    return [Step(DELETE, f"s3://{bucket}/{name}/", words, act)]

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from coldpress.artifact import Artifact
@@ -10,9 +9,9 @@ from coldpress.deploy.aws import Aws
 from coldpress.deploy.calling import ask
 from coldpress.errors import DeployError
 
-#: of the largest number of an answer: int8 graphs round differently from CPU to CPU by up to 0.03, and the
+#: of a single number, and of a list's length: int8 graphs round differently from CPU to CPU by up to 0.03, and the
 #: manifest's digits are few; a wrong model is off by far more
-_TOLERANCE = 0.05
+_TOLERANCE, _BETWEEN, _LEAST = 0.05, 0.15, 1e-3
 
 
 def samples(artifact: Artifact) -> list[dict[str, Any]]:
@@ -52,30 +51,35 @@ def invoke(aws: Aws, name: str, version: str, request: Any) -> Any:
 
 
 def alike(expected: Any, found: Any) -> bool:
-    """The same shape and words, and numbers that are close."""
-    right, ours = list(_leaves(expected)), list(_leaves(found))
-    if len(right) != len(ours):
-        return False
-    scale = max([1.0, *(abs(one) for one in right if isinstance(one, float))])
-    return all(_near(one, other, scale) for one, other in zip(right, ours, strict=True))
+    """The same shape and words; lists of numbers that point the same way, single ones that are close, whole ones
+    that are the same."""
+    if isinstance(expected, dict):
+        same = isinstance(found, dict) and expected.keys() == found.keys()
+        return same and all(alike(value, found[name]) for name, value in expected.items())
+    if isinstance(expected, list):
+        if not isinstance(found, list) or len(expected) != len(found):
+            return False
+        if (
+            len(expected) > 1
+            and all(map(_is_number, expected))
+            and any(isinstance(one, float) for one in expected)
+        ):
+            return all(map(_is_number, found)) and _near(expected, found)
+        return all(alike(one, other) for one, other in zip(expected, found, strict=True))
+    if isinstance(expected, float) and _is_number(found):
+        return math.isfinite(found) and abs(expected - found) <= _TOLERANCE * max(1.0, abs(expected))
+    return type(expected) is type(found) and bool(expected == found)
 
 
-def _near(one: Any, other: Any, scale: float) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isfinite(other) and abs(one - other) <= _TOLERANCE * scale
-    return bool(one == other)
+def _are_floats(values: list[Any]) -> bool:
+    return all(map(_is_number, values)) and any(isinstance(one, float) for one in values)
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    """Names, words and numbers, in their order."""
-    if isinstance(value, dict):
-        for name in sorted(value):
-            yield name
-            yield from _leaves(value[name])
-    elif isinstance(value, list):
-        for one in value:
-            yield from _leaves(one)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield float(value)
-    else:
-        yield value
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _near(expected: list[float], found: list[float]) -> bool:
+    """By the length of what lies between them: each number of a long vector is small by itself."""
+    between = math.dist(expected, found)
+    return math.isfinite(between) and between <= _BETWEEN * math.hypot(*expected) + _LEAST

@@ -12,6 +12,8 @@ class Facts:
     """What later steps need of earlier ones."""
 
     role: str = ""
+    #: a function that had one of the same name must be told: AWS keeps to the old one's id
+    role_is_new: bool = False
     #: the function's code, as AWS names it: base64 of its SHA-256, or an image's digest
     code: str = ""
     #: the version that the alias is to point to

@@ -24,8 +24,15 @@ RETENTIONS = (
 )
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LARGEST_ENVIRONMENT = 4096
+#: in the description of every function that was made here
+OURS = "pressed by coldpress"
 TOKEN = "COLDPRESS_TOKEN_SHA256"  # noqa: S105 - a variable's name
 _WRAPPER = {"AWS_LAMBDA_EXEC_WRAPPER": "/var/task/bootstrap"}
+
+
+def check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is not a function's name: letters, digits, - and _, at most 64; no ARN")
 
 
 @dataclass(frozen=True)
@@ -54,12 +61,13 @@ class Wanted:
     check: bool = True
     #: how it gets traffic before it gets all; None: all at once
     canary: "Canary | None" = None
+    #: whether a function of that name may be replaced that was not made here
+    adopt: bool = False
     #: what goes to AWS: zip, image, or auto: the zip where there is one
     package: str = "auto"
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise UsageError(f"--name {self.name!r} is not a function's: letters, digits, - and _, at most 64")
+        check_name(self.name)
         if self.url not in URLS:
             raise UsageError(f"--url {self.url!r} is not known; it can be: {', '.join(URLS)}")
         if self.retention_days not in RETENTIONS:
@@ -85,6 +93,10 @@ class Wanted:
             raise UsageError(
                 f"--provisioned {self.provisioned} is a fixed number, and --autoscale changes it: take one"
             )
+        if self.autoscale and not self.autoscale.range.least and not self.schedules:
+            raise UsageError("--autoscale from 0 has no use to go by: begin with 1, or add a --schedule that does")
+        if self.reserved is not None and self.reserved < self.provisioned:
+            raise UsageError(f"--reserved {self.reserved} is less than --provisioned {self.provisioned}")
         if self.schedules and not ready:
             raise UsageError("--schedule changes what is kept ready: say also --autoscale or --provisioned")
 

@@ -44,7 +44,8 @@ def steps(
         live = alias["FunctionVersion"]
         if facts.version != live:
             _, seen = try_out(aws, name, live, facts.version, wanted.canary, facts.say)
-            facts.say(f"the canary did no harm in {seen.requests:,} requests")
+            harmless = f"the canary did no harm in {seen.requests:,} requests"
+            facts.say(harmless if seen.requests else "nobody asked the canary: no traffic has tried it")
 
     asked = len(samples(wanted.artifact)) if wanted.check else 0
     verb = CREATE if alias is None else CHANGE

@@ -6,7 +6,7 @@ from typing import Any
 
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.parts.package import Package
-from coldpress.deploy.steps import CREATE, Step, keep
+from coldpress.deploy.steps import CHANGE, CREATE, Step, keep
 from coldpress.deploy.wanted import Wanted
 from coldpress.errors import ArtifactError
 
@@ -30,6 +30,11 @@ def bucket_name(aws: Aws) -> str:
     return f"coldpress-{aws.account}-{aws.region}"
 
 
+def owned(aws: Aws, bucket: str) -> dict[str, str]:
+    """Its name can be guessed: one that a stranger made first is not ours to use."""
+    return {"Bucket": bucket, "ExpectedBucketOwner": aws.account}
+
+
 def package(aws: Aws, wanted: Wanted) -> Package:
     content = zip_bytes(wanted)
     megabytes = len(content) / 1e6
@@ -44,14 +49,18 @@ def package(aws: Aws, wanted: Wanted) -> Package:
 
 def _through_bucket(aws: Aws, content: bytes, named: dict[str, Any]) -> list[Step]:
     bucket, key = named["S3Bucket"], named["S3Key"]
+    own = owned(aws, bucket)
     made = []
-    if aws.find("s3", "head_bucket", Bucket=bucket) is None:
+    if aws.find("s3", "head_bucket", **own) is None:
         made.append(Step(CREATE, f"bucket {bucket}", "private", lambda: _create_bucket(aws, bucket)))
-    elif aws.find("s3", "head_object", Bucket=bucket, Key=key) is not None:
-        return [keep(f"s3://{bucket}/{key}")]
+    else:
+        if aws.find("s3", "get_public_access_block", **own) is None:
+            made.append(Step(CHANGE, f"bucket {bucket}", "private", lambda: _close_bucket(aws, bucket)))
+        if aws.find("s3", "head_object", **own, Key=key) is not None:
+            return [*made, keep(f"s3://{bucket}/{key}")]
 
     def upload() -> None:
-        aws.call("s3", "put_object", Bucket=bucket, Key=key, Body=content, ChecksumSHA256=code_sha256(content))
+        aws.call("s3", "put_object", **own, Key=key, Body=content, ChecksumSHA256=code_sha256(content))
 
     return [*made, Step(CREATE, f"s3://{bucket}/{key}", f"{len(content) / 1e6:.1f} MB", upload)]
 
@@ -59,7 +68,11 @@ def _through_bucket(aws: Aws, content: bytes, named: dict[str, Any]) -> list[Ste
 def _create_bucket(aws: Aws, bucket: str) -> None:
     where = {} if aws.region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": aws.region}}
     aws.call("s3", "create_bucket", Bucket=bucket, **where)
+    _close_bucket(aws, bucket)
+
+
+def _close_bucket(aws: Aws, bucket: str) -> None:
     closed = dict.fromkeys(
         ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets"), True
     )
-    aws.call("s3", "put_public_access_block", Bucket=bucket, PublicAccessBlockConfiguration=closed)
+    aws.call("s3", "put_public_access_block", **owned(aws, bucket), PublicAccessBlockConfiguration=closed)

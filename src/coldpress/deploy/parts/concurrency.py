@@ -4,12 +4,19 @@ from typing import Any
 
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.parts.scaling import bounds
-from coldpress.deploy.steps import CHANGE, CREATE, DELETE, Step, keep
+from coldpress.deploy.scaling import Range
+from coldpress.deploy.steps import CHANGE, CHECK, CREATE, DELETE, Step, keep
 from coldpress.deploy.wanted import ALIAS, Wanted
 from coldpress.errors import DeployError
 
 #: seconds that sandboxes may take to be ready
 _PATIENCE = 600.0
+
+
+def is_looser(wanted: Wanted, found: dict[str, Any] | None) -> bool:
+    """Whether more at once will be let through than now."""
+    have = (found or {}).get("ReservedConcurrentExecutions")
+    return have is not None and (wanted.concurrency is None or wanted.concurrency > have)
 
 
 def reserved_steps(aws: Aws, wanted: Wanted, found: dict[str, Any] | None) -> list[Step]:
@@ -24,7 +31,7 @@ def reserved_steps(aws: Aws, wanted: Wanted, found: dict[str, Any] | None) -> li
                 DELETE,
                 "reserved concurrency",
                 str(have),
-                lambda: aws.call("lambda", "delete_function_concurrency", **named),
+                lambda: aws.drop("lambda", "delete_function_concurrency", **named),
             )
         ]
     return [
@@ -37,23 +44,24 @@ def reserved_steps(aws: Aws, wanted: Wanted, found: dict[str, Any] | None) -> li
     ]
 
 
-def provisioned_steps(aws: Aws, wanted: Wanted, found: dict[str, Any] | None) -> list[Step]:
+def provisioned_steps(
+    aws: Aws, wanted: Wanted, found: dict[str, Any] | None, held: Range | None, *, moves: bool
+) -> list[Step]:
+    """`held`: the bounds between which use and the clock may move it; `moves`: the alias gets another version."""
     have = int((found or {}).get("RequestedProvisionedConcurrentExecutions", 0))
     ranges = bounds(wanted)
     want = ranges[0].least if ranges else wanted.provisioned
     named = {"FunctionName": wanted.name, "Qualifier": ALIAS}
-    scaled = not aws.local and any(one.least <= have <= one.most for one in ranges)
-    if have == want or scaled:  # use and the clock move it
-        return [keep("provisioned", str(have))] if have else []
+    if held is not None and held.least <= have <= held.most:
+        want = have
     if not want:
-        return [
-            Step(
-                DELETE,
-                "provisioned",
-                str(have),
-                lambda: aws.call("lambda", "delete_provisioned_concurrency_config", **named),
-            )
-        ]
+        gone = lambda: aws.drop("lambda", "delete_provisioned_concurrency_config", **named)  # noqa: E731
+        return [Step(DELETE, "provisioned", str(have), gone)] if have else []
+    state = (found or {}).get("Status", "READY")
+    if have == want and state != "FAILED":
+        if state == "READY" and not moves:
+            return [keep("provisioned", str(have))]
+        return [Step(CHECK, "provisioned", f"{want} are ready", lambda: _wait_for_ready(aws, named))]
 
     def act() -> None:
         aws.call("lambda", "put_provisioned_concurrency_config", **named, ProvisionedConcurrentExecutions=want)

@@ -6,7 +6,7 @@ from coldpress.deploy.aws import Aws
 from coldpress.deploy.parts import code, image
 from coldpress.deploy.parts.package import Package
 from coldpress.deploy.steps import CHANGE, CREATE, Facts, Step, different, keep
-from coldpress.deploy.wanted import TOKEN, Wanted
+from coldpress.deploy.wanted import OURS, TOKEN, Wanted
 
 _HANDLER = "handler.lambda_handler"
 
@@ -23,7 +23,7 @@ def settings(wanted: Wanted, facts: Facts, token_sha256: str | None) -> dict[str
         "EphemeralStorage": {"Size": wanted.tmp_mb},
         "SnapStart": {"ApplyOn": "PublishedVersions" if wanted.snapstart else "None"},
         "LoggingConfig": {"LogFormat": "JSON" if wanted.json_log else "Text"},
-        "Description": f"{wanted.artifact.name}, pressed by coldpress",
+        "Description": f"{wanted.artifact.name}, {OURS}",
     }
 
 
@@ -50,13 +50,25 @@ def package_of(aws: Aws, wanted: Wanted, facts: Facts) -> Package:
     return image.package(aws, wanted, facts) if wanted.image else code.package(aws, wanted)
 
 
+def tag_steps(aws: Aws, wanted: Wanted, whole: dict[str, Any] | None) -> list[Step]:
+    """A new function gets them when it is made; others' tags stay."""
+    have = (whole or {}).get("Tags") or {}
+    missing = {key: value for key, value in wanted.tags.items() if have.get(key) != value}
+    if whole is None or not missing:
+        return []
+    arn = whole["Configuration"]["FunctionArn"]
+    act = lambda: aws.call("lambda", "tag_resource", Resource=arn, Tags=missing)  # noqa: E731
+    return [Step(CHANGE, f"function {wanted.name}'s tags", ", ".join(missing), act)]
+
+
 def steps(aws: Aws, wanted: Wanted, facts: Facts, found: dict[str, Any] | None, token: str | None) -> list[Step]:
     name = wanted.name
     what = f"function {name}"
     package = package_of(aws, wanted, facts)
     facts.code = package.code
     same_code = found is not None and found.get("CodeSha256") == facts.code
-    before = [] if same_code else package.steps()
+    # An image is read by Lambda again and again: its repository is looked at even where it is the same.
+    before = package.steps() if wanted.image or not same_code else []
     wants = settings(wanted, facts, token)
 
     def create() -> None:
@@ -88,7 +100,7 @@ def steps(aws: Aws, wanted: Wanted, facts: Facts, found: dict[str, Any] | None, 
     made = list(before)
     if not same_code:
         made.append(Step(CHANGE, f"{what}'s code", facts.code[:12], change_code))
-    changed = unlike(found, wants)
+    changed = unlike(found, wants) + (["its role is new"] if facts.role_is_new else [])
     if changed:
         made.append(Step(CHANGE, f"{what}'s settings", ", ".join(changed), change_settings))
     return made if any(step.writes for step in made) else [*made, keep(what)]

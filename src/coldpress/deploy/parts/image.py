@@ -30,7 +30,7 @@ def repository_name(name: str) -> str:
 
 
 def policy(aws: Aws, name: str) -> dict[str, Any]:
-    source = f"arn:aws:lambda:{aws.region}:{aws.account}:function:{name}"
+    source = f"arn:{aws.partition}:lambda:{aws.region}:{aws.account}:function:{name}"
     return {
         "Version": "2008-10-17",
         "Statement": [
@@ -52,7 +52,8 @@ def package(aws: Aws, wanted: Wanted, facts: Facts) -> Package:
         raise DeployError(f"the local Lambda takes zips: build {wanted.artifact.path} with --package zip")
     image = open_image(wanted.artifact.image)
     repository = repository_name(wanted.name)
-    uri = f"{aws.account}.dkr.ecr.{aws.region}.amazonaws.com/{repository}"
+    suffix = "amazonaws.com.cn" if aws.partition == "aws-cn" else "amazonaws.com"
+    uri = f"{aws.account}.dkr.ecr.{aws.region}.{suffix}/{repository}"
     size = sum(layer.size for layer in image.layers)
     return Package(
         image.digest.removeprefix("sha256:"),

@@ -1,6 +1,7 @@
 """What is kept ready changes by itself: a target with bounds, a policy that follows use, times with others."""
 
 import hashlib
+from dataclasses import dataclass, field
 from typing import Any
 
 from coldpress.deploy.aws import Aws
@@ -38,18 +39,31 @@ def schedule_name(schedule: Schedule) -> str:
     return _OURS + hashlib.sha256(f"{schedule.when} {schedule.zone}".encode()).hexdigest()[:12]
 
 
-def steps(aws: Aws, wanted: Wanted, there: bool) -> tuple[list[Step], list[Step]]:
-    """What has to go before the number that is kept ready is set, and what comes after it."""
-    if aws.local:
-        return [], []
+@dataclass(frozen=True)
+class Scaling:
+    #: what has to go before the number that is kept ready is set, and what comes after it
+    ended: list[Step] = field(default_factory=list)
+    made: list[Step] = field(default_factory=list)
+    #: the bounds that are there and stay; None where others come
+    held: Range | None = None
+
+
+def plan(aws: Aws, wanted: Wanted, there: bool) -> Scaling:
+    """Reads only."""
     named, wants = resource(wanted.name), bounds(wanted)
+    if aws.local:
+        return Scaling()
     if not wants:
-        return ended(aws, wanted.name) if there else [], []
+        return Scaling(ended(aws, wanted.name) if there else [])
     found = _read(aws, named) if there else None
-    made = [_target(aws, named, wants, found)]
-    made += _policy(aws, wanted, named, found is not None)
-    made += _schedules(aws, wanted, named, found is not None)
-    return [], made
+    asked = {"ServiceNamespace": "lambda", "ResourceId": named["ResourceId"]}
+    actions = aws.call(_SERVICE, "describe_scheduled_actions", **asked)["ScheduledActions"] if found else []
+    now = Range(found["MinCapacity"], found["MaxCapacity"]) if found else None
+    # A schedule that was there may have come, and moved the bounds; one that is new has not.
+    held = now if now in (wants[0], *map(_bounds_of, actions)) else None
+    made = [_target(aws, named, wants[0], now, held)]
+    made += _policy(aws, wanted, named, found is not None) + _schedules(aws, wanted, named, actions)
+    return Scaling([], made, held)
 
 
 def ended(aws: Aws, name: str) -> list[Step]:
@@ -57,7 +71,7 @@ def ended(aws: Aws, name: str) -> list[Step]:
     named = resource(name)
     if aws.local or _read(aws, named) is None:
         return []
-    act = lambda: aws.call(_SERVICE, "deregister_scalable_target", **named)  # noqa: E731
+    act = lambda: aws.drop(_SERVICE, "deregister_scalable_target", **named)  # noqa: E731
     return [Step(DELETE, "scaling", "with its policies and schedules", act)]
 
 
@@ -67,16 +81,21 @@ def _read(aws: Aws, named: dict[str, str]) -> dict[str, Any] | None:
     return found[0] if found else None
 
 
-def _target(aws: Aws, named: dict[str, str], wants: list[Range], found: dict[str, Any] | None) -> Step:
-    usual = wants[0]
+def _target(aws: Aws, named: dict[str, str], usual: Range, now: Range | None, held: Range | None) -> Step:
     words = f"{usual.least} to {usual.most} kept ready"
-    if found is not None and Range(found["MinCapacity"], found["MaxCapacity"]) in wants:
-        return keep("scaling", words)  # a schedule may have come meanwhile
+    if held is not None:
+        return keep("scaling", words if held == usual else f"{held.least} to {held.most}, by the clock")
 
     def act() -> None:
-        aws.call(_SERVICE, "register_scalable_target", **named, MinCapacity=usual.least, MaxCapacity=usual.most)
+        bounds = {"MinCapacity": usual.least, "MaxCapacity": usual.most}
+        aws.call(_SERVICE, "register_scalable_target", **named, **bounds)
 
-    return Step(CREATE if found is None else CHANGE, "scaling", words, act)
+    return Step(CREATE if now is None else CHANGE, "scaling", words, act)
+
+
+def _bounds_of(action: dict[str, Any]) -> Range:
+    moves = action.get("ScalableTargetAction") or {}
+    return Range(int(moves.get("MinCapacity", -1)), int(moves.get("MaxCapacity", -1)))
 
 
 def _policy(aws: Aws, wanted: Wanted, named: dict[str, str], there: bool) -> list[Step]:
@@ -109,9 +128,7 @@ def tracking(target: float) -> dict[str, Any]:
     return {"TargetValue": target, "PredefinedMetricSpecification": {"PredefinedMetricType": METRIC}}
 
 
-def _schedules(aws: Aws, wanted: Wanted, named: dict[str, str], there: bool) -> list[Step]:
-    asked = {"ServiceNamespace": "lambda", "ResourceId": named["ResourceId"]}
-    found = aws.call(_SERVICE, "describe_scheduled_actions", **asked)["ScheduledActions"] if there else []
+def _schedules(aws: Aws, wanted: Wanted, named: dict[str, str], found: list[dict[str, Any]]) -> list[Step]:
     have = {one["ScheduledActionName"]: one for one in found}
     wants = {schedule_name(schedule): schedule for schedule in wanted.schedules}
     made = []
@@ -128,14 +145,8 @@ def _schedules(aws: Aws, wanted: Wanted, named: dict[str, str], there: bool) -> 
 
 
 def _same(before: dict[str, Any], schedule: Schedule) -> bool:
-    moves = before.get("ScalableTargetAction") or {}
-    zone = before.get("Timezone") or "UTC"
-    return (moves.get("MinCapacity"), moves.get("MaxCapacity"), before["Schedule"], zone) == (
-        schedule.range.least,
-        schedule.range.most,
-        schedule.when,
-        schedule.zone,
-    )
+    have = (_bounds_of(before), before["Schedule"], before.get("Timezone") or "UTC")
+    return have == (schedule.range, schedule.when, schedule.zone)
 
 
 def _put(aws: Aws, named: dict[str, str], schedule: Schedule) -> Any:

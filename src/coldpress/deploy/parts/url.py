@@ -41,6 +41,16 @@ def steps(
     return made + [_open(aws, named, sid) for sid in _OPEN if sid not in allowed]
 
 
+def closing(aws: Aws, name: str) -> list[Step]:
+    """Shut an open one: for those whom IAM allows, and nobody else."""
+    named = {"FunctionName": name, "Qualifier": ALIAS}
+    policy = read_policy(aws.find("lambda", "get_policy", **named))
+    allowed = {str(one.get("Sid")) for one in policy.get("Statement", [])}
+    words = "closed to the network: that version has no guard"
+    shut = Step(CHANGE, "URL", words, lambda: _change(aws, named, "AWS_IAM"))
+    return [shut, *(_close(aws, named, sid) for sid in _OPEN if sid in allowed)]
+
+
 def read_policy(found: dict[str, Any] | None) -> dict[str, Any]:
     parsed: dict[str, Any] = json.loads(found["Policy"]) if found else {}
     return parsed
@@ -75,6 +85,6 @@ def _open(aws: Aws, named: dict[str, str], sid: str) -> Step:
 
 def _close(aws: Aws, named: dict[str, str], sid: str) -> Step:
     def act() -> None:
-        aws.call("lambda", "remove_permission", **named, StatementId=sid)
+        aws.drop("lambda", "remove_permission", **named, StatementId=sid)
 
     return Step(DELETE, f"permission {sid}", str(_OPEN[sid]["Action"]), act)
