@@ -1,11 +1,14 @@
 """The cache: by content, whole or not at all, and never without end."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from coldpress import cache
+from coldpress.intake import Options, find
+from coldpress.optimize import identity
 
 
 @pytest.fixture(autouse=True)
@@ -77,3 +80,17 @@ def test_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert cache.root() == tmp_path / "xdg/coldpress"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache.root() == Path.home() / ".cache/coldpress"
+
+
+def test_the_same_model_elsewhere_is_the_same(
+    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a folder's name is a number that stands in the model's own settings."""
+    copy = tmp_path / "128"
+    shutil.copytree(tiny_folder, copy)
+    monkeypatch.chdir(tmp_path)
+    known = []
+    for place in (str(tiny_folder), str(copy), "128"):
+        with find(place, Options()) as source:
+            known.append(identity(source))
+    assert known[0] == known[1] == known[2] is not None

@@ -160,10 +160,11 @@ def test_a_project(tmp_path: Path) -> None:
 
 
 def test_init_classic(tmp_path: Path) -> None:
-    done = run("init", "--classic", "--out", tmp_path)
-    assert done.stdout == f"{tmp_path}/Dockerfile.classic\n"
-    assert {path.name for path in tmp_path.iterdir()} == {"Dockerfile.classic", "handler.py"}
-    again = run("init", "--classic", "--out", tmp_path)
+    new = tmp_path / "new" / "folder"
+    done = run("init", "--classic", "--out", new)
+    assert done.stdout == f"{new}/Dockerfile.classic\n"
+    assert {path.name for path in new.iterdir()} == {"Dockerfile.classic", "handler.py"}
+    again = run("init", "--classic", "--out", new)
     assert again.returncode == 1
     assert "is not overwritten" in again.stderr
     assert run("init", "demo:minilm", "--classic", "--out", tmp_path).returncode == 2

@@ -27,6 +27,7 @@ def init(model: str | None, out: Path, classic: bool) -> None:
 
         if model is not None:
             raise UsageError(f"--classic is for a model.pt beside its Dockerfile, not for {model}: leave one out")
+        out.mkdir(parents=True, exist_ok=True)
         write_classic(out, "any")
         click.echo(str(out / CLASSIC))
         return

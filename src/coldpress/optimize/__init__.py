@@ -1,7 +1,6 @@
 """Optimize: proposes recipes for a model, and makes candidates of them."""
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -125,7 +124,19 @@ class Workshop:
 def identity(source: Source) -> Any:
     """All that decides what a model answers; None when that cannot be known."""
     if isinstance(source, Folder):
-        where = str(source.folder)
-        facts: Any = json.loads(json.dumps(asdict(source), default=str).replace(where, ""))
-        return {key: value for key, value in facts.items() if key not in ("name", "origin", "folder")}
+        facts = asdict(source)
+        kept = {key: value for key, value in facts.items() if key not in ("name", "origin", "folder")}
+        return _placeless(kept, str(source.folder))
     return None
+
+
+def _placeless(value: Any, folder: str) -> Any:
+    """The same, with files of the model by their place inside: the same model elsewhere is the same."""
+    if isinstance(value, dict):
+        return {str(key): _placeless(one, folder) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_placeless(one, folder) for one in value]
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    text = str(value)
+    return text.removeprefix(folder) if text == folder or text.startswith(f"{folder}/") else text

@@ -61,7 +61,9 @@ def find_peers(
             f"--against needs the original model, and coldpress.json only knows it by the name {origin!r}: "
             "say where it is with --original FOLDER"
         )
-    where = os.fspath(original) if original is not None else origin
+    where = origin
+    if original is not None:  # a folder here, whatever the peers' own folder is; or a name on the hub
+        where = str(Path(original).resolve()) if Path(original).exists() else os.fspath(original)
     found = Peers(tuple(dict.fromkeys(names)), where, spec, model["source_files"])
     with _original(found):
         return found
