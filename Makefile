@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 RIE := .cache/aws-lambda-rie
 
 # What some tests need beside Python: other CPUs by emulation, a compiler for arm64, the decoders' headers, a fuzzer,
-# a registry and those who judge images, a browser, a sender of load, what formats a sandbox's disk.
+# a registry and those who judge images, a browser, a sender of load, what formats a sandbox's disk; and node.
 SYSTEM := qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross libjpeg-dev libpng-dev clang libclang-rt-14-dev llvm \
           docker-registry skopeo umoci podman runc chromium wrk e2fsprogs curl
 
@@ -60,7 +60,8 @@ aws-smoke: $(VENV)/ready
 	$(BIN)/python benchmarks/aws_smoke.py $(if $(REGION),--region $(REGION)) --cap $(CAP)
 
 system:
-	@missing=$$(for package in $(SYSTEM); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
+	@missing=$$(for package in $(SYSTEM); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done; \
+	  command -v npm >/dev/null || echo nodejs npm); \
 	if [ -n "$$missing" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -q && apt-get install -qy --no-install-recommends $$missing; \
@@ -84,6 +85,8 @@ $(VENV)/ready-dev: $(VENV)/ready dev-requirements.txt | system
 	$(PIP) install -q -c constraints.txt -r dev-requirements.txt
 	# Trained weights that tests read; the packages around them are never imported, and want another torch.
 	$(PIP) install -q --no-deps facenet-pytorch==2.6.0 resemblyzer==0.1.4 silero-vad==6.2.3
+	# What formats Terraform's language, by its makers; tests that want it are skipped without.
+	if command -v npm >/dev/null; then npm install --silent --prefix .cache/node --no-audit --no-fund @cdktf/hcl-tools@0.21.0; fi
 	# Again, for every architecture and with pictures, now that the compilers and headers are here.
 	$(BIN)/python native/build.py src/coldpress
 	touch $@

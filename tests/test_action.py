@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]  # its stubs are a package of their own
+import yaml  # its stubs are a package of their own
 from click.testing import CliRunner
 
 from coldpress.artifact import Artifact

@@ -137,7 +137,10 @@ def test_a_door_that_stays_shut(faulty: Faulty, image: Image) -> None:
     assert "secret-token" not in str(refused.value)
 
 
-def test_a_push_that_breaks_off_begins_again(faulty: Faulty, image: Image) -> None:
+def test_a_push_that_breaks_off_begins_again(
+    faulty: Faulty, image: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coldpress.package.oci.wire.PATIENCE", 4.0)  # it hears nothing, and waits for as long
     faulty.faults = [Fault("PATCH", "/uploads/", cut_request, 2)]
     assert pushed(image, faulty, "broken") == f"{faulty.address}/broken@{image.digest}"
 

@@ -18,7 +18,7 @@ TRUST = {
 
 
 _LONGEST = 64
-_MADE = "What the function {name} may do: write its log."
+MADE = "What the function {name} may do: write its log."
 
 
 def role_name(name: str, region: str) -> str:
@@ -32,7 +32,7 @@ def role_name(name: str, region: str) -> str:
 
 def is_ours(role: dict[str, Any]) -> bool:
     """Whether it was made here."""
-    begin, end = _MADE.split("{name}")
+    begin, end = MADE.split("{name}")
     said = str(role.get("Description", ""))
     return said.startswith(begin) and said.endswith(end)
 
@@ -71,7 +71,7 @@ def steps(aws: Aws, wanted: Wanted, facts: Facts) -> list[Step]:
             "create_role",
             RoleName=name,
             AssumeRolePolicyDocument=json.dumps(TRUST),
-            Description=_MADE.format(name=wanted.name),
+            Description=MADE.format(name=wanted.name),
             Tags=[{"Key": key, "Value": value} for key, value in wanted.tags.items()],
         )
         facts.role = made["Role"]["Arn"]

@@ -8,7 +8,7 @@ from coldpress.deploy.steps import CHANGE, CREATE, DELETE, Facts, Step, keep
 from coldpress.deploy.wanted import ALIAS, Wanted
 
 #: both are asked for when a URL is open: to be called by URL, and by URL only
-_OPEN: dict[str, dict[str, Any]] = {
+OPEN: dict[str, dict[str, Any]] = {
     "coldpress-url": {"Action": "lambda:InvokeFunctionUrl", "FunctionUrlAuthType": "NONE"},
     "coldpress-invoke": {"Action": "lambda:InvokeFunction", "InvokedViaFunctionUrl": True},
 }
@@ -20,7 +20,7 @@ def steps(
     """`found` is the URL's configuration, `policy` what the alias allows to whom."""
     named = {"FunctionName": wanted.name, "Qualifier": ALIAS}
     allowed = {str(one.get("Sid")) for one in policy.get("Statement", [])}
-    open_now = [sid for sid in _OPEN if sid in allowed]
+    open_now = [sid for sid in OPEN if sid in allowed]
     if wanted.url == "none":
         made = [_close(aws, named, sid) for sid in open_now]
         if found is not None:
@@ -38,7 +38,7 @@ def steps(
             made.append(keep("URL", facts.url))
     if auth == "AWS_IAM":
         return made + [_close(aws, named, sid) for sid in open_now]
-    return made + [_open(aws, named, sid) for sid in _OPEN if sid not in allowed]
+    return made + [_open(aws, named, sid) for sid in OPEN if sid not in allowed]
 
 
 def closing(aws: Aws, name: str) -> list[Step]:
@@ -48,7 +48,7 @@ def closing(aws: Aws, name: str) -> list[Step]:
     allowed = {str(one.get("Sid")) for one in policy.get("Statement", [])}
     words = "closed to the network: that version has no guard"
     shut = Step(CHANGE, "URL", words, lambda: _change(aws, named, "AWS_IAM"))
-    return [shut, *(_close(aws, named, sid) for sid in _OPEN if sid in allowed)]
+    return [shut, *(_close(aws, named, sid) for sid in OPEN if sid in allowed)]
 
 
 def read_policy(found: dict[str, Any] | None) -> dict[str, Any]:
@@ -78,13 +78,13 @@ def _delete(aws: Aws, named: dict[str, str]) -> None:
 
 def _open(aws: Aws, named: dict[str, str], sid: str) -> Step:
     def act() -> None:
-        aws.call("lambda", "add_permission", **named, StatementId=sid, Principal="*", **_OPEN[sid])
+        aws.call("lambda", "add_permission", **named, StatementId=sid, Principal="*", **OPEN[sid])
 
-    return Step(CREATE, f"permission {sid}", str(_OPEN[sid]["Action"]), act)
+    return Step(CREATE, f"permission {sid}", str(OPEN[sid]["Action"]), act)
 
 
 def _close(aws: Aws, named: dict[str, str], sid: str) -> Step:
     def act() -> None:
         aws.drop("lambda", "remove_permission", **named, StatementId=sid)
 
-    return Step(DELETE, f"permission {sid}", str(_OPEN[sid]["Action"]), act)
+    return Step(DELETE, f"permission {sid}", str(OPEN[sid]["Action"]), act)

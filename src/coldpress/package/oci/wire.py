@@ -18,6 +18,8 @@ from coldpress.package.oci.reference import Reference
 from coldpress.version import __version__
 
 TRIES = 5
+#: seconds for which a registry may say nothing
+PATIENCE = 60.0
 _LONGEST_WAIT = 60.0
 _BUSY = (408, 429, 500, 502, 503, 504)
 _MOST_REDIRECTS = 5
@@ -60,7 +62,7 @@ class Wire:
         self._authorization: str | None = None
         self._pool = urllib3.PoolManager(
             retries=False,
-            timeout=urllib3.Timeout(connect=20, read=60),
+            timeout=urllib3.Timeout(connect=20, read=PATIENCE),
             headers={"user-agent": f"coldpress/{__version__}"},
             blocksize=1 << 20,
         )
