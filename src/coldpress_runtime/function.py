@@ -3,7 +3,7 @@
 from posix import listdir
 
 from coldpress_runtime import settings, trace
-from coldpress_runtime.events import LIMIT, http_source
+from coldpress_runtime.events import LIMIT, batch_source, http_source
 from coldpress_runtime.faults import BadRequest, LoadError
 from coldpress_runtime.jsontext import loads
 from coldpress_runtime.model import open_model, read_spec
@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from coldpress_runtime.events import BatchSource
+    from coldpress_runtime.sink import Sink
     from coldpress_runtime.tasks import Task
 
 
@@ -30,6 +32,8 @@ class Function:
 
             token = expected_digest(token)
         self.token_sha256 = token
+        sink = settings.variable("COLDPRESS_SINK")
+        self._sink = self._open_sink(sink) if sink else None
         if load:
             self.task()
 
@@ -64,6 +68,8 @@ class Function:
         """Answer an event that nobody else looks at: what was read is dropped, for it may weigh megabytes."""
         source = http_source(event)
         if source is None:
+            if isinstance(event, dict) and (many := batch_source(event)) is not None:
+                return self._batch(many, event)
             return self._direct(event)
         from coldpress_runtime import http
 
@@ -78,6 +84,19 @@ class Function:
             refusal = _too_large(len(text), source.LIMIT)
             text = source.encode(http.Reply(refusal.status, http.error_body(refusal)), event)
         return text
+
+    def _batch(self, source: "BatchSource", event: "dict[str, object]") -> str:
+        """Work from a queue, a stream or a bucket: answers go to the sink, and Lambda hears what failed."""
+        from coldpress_runtime import batch
+
+        if self._sink is None:
+            self._sink = self._open_sink("log")
+        return batch.answer(self.task(), self._sink, source, event)
+
+    def _open_sink(self, said: str) -> "Sink":
+        from coldpress_runtime.sink import open_sink
+
+        return open_sink(said)
 
     def _direct(self, event: object) -> str:
         try:

@@ -5,7 +5,7 @@ answers go out as one piece. Over HTTP the stream begins with the status and the
 """
 
 from coldpress_runtime import http, log
-from coldpress_runtime.events import http_source, load_balancer
+from coldpress_runtime.events import batch_source, http_source, load_balancer
 from coldpress_runtime.faults import BadRequest
 from coldpress_runtime.jsontext import dumps, loads
 from coldpress_runtime.runtime_api import FAILED, kind_of
@@ -53,6 +53,8 @@ def _answer(function: "Function", data: bytes) -> "Answer":
         event = loads(data)
     except BadRequest as error:
         return _JSON, iter((http.error_body(error).encode(),))
+    if isinstance(event, dict) and batch_source(event) is not None:
+        return _JSON, iter((function.handle(event).encode(),))
     source = http_source(event)
     task: Any = function.task()
     task.streams = source is not load_balancer  # which takes whole answers only

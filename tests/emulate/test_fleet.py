@@ -1,12 +1,13 @@
 """Sandboxes: when they are started, reused, frozen and ended, and what happens when they fail."""
 
+import gc
 import json
 import signal
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,16 @@ def test_one_that_never_asks_again_is_taken_down(tmp_path: Path) -> None:
         assert len(lambda_.local.fleet.sandboxes) == 0
 
 
+@pytest.fixture
+def small_process() -> Iterator[None]:
+    """What is served here shares a process with all that tests have loaded. Going through those millions of things
+    takes Python's collector a third of a second; in a server's own process there are few."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("small_process")
 def test_who_prints_for_ever_harms_nobody(tmp_path: Path) -> None:
     with served(tmp_path, Settings(timeout=1, concurrency=2)) as (lambda_, run):
         noisy, quiet = together(run, ["while True: print('x')", "import time; time.sleep(0.5); answer = 'heard'"])

@@ -9,6 +9,8 @@ from coldpress.artifact import Artifact
 from coldpress.errors import UsageError
 
 PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+#: of an example on the command line: a picture in base64 is none
+_LONGEST = 300
 
 
 @click.command()
@@ -139,7 +141,9 @@ def build(
     if artifact.manifest.get("custom", {}).get("requirements"):
         stderr().print(requirements_table(artifact))
     stderr().print(artifact_table(artifact))
-    stderr().print(f"next: coldpress invoke {out} --data '{_example(artifact)}'", highlight=False, markup=False)
+    asked = _example(artifact)
+    short = f"invoke {out} --data '{asked}'" if len(asked) <= _LONGEST else f"serve {out}, and a page to try it on"
+    stderr().print(f"next: coldpress {short}", highlight=False, markup=False)
 
 
 def _result(artifact: Artifact, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from coldpress.package.bytecode import place_runtime
 from coldpress.package.libraries import place_libraries
 from coldpress.package.licences import place_licences
 from coldpress.tasks import Task
+from coldpress_runtime.tasks import CLASSES
 
 TASK_FORMAT = 1
 
@@ -69,6 +70,7 @@ class FunctionTree:
 
 def make_function(task: Task, candidate: Candidate, root: Path, arch: str) -> FunctionTree:
     pythons = place_loop(root)
+    _keep_own(root / "coldpress_runtime", task.source.task, candidate.engine)
     versions = place_model(task, candidate, root / "models" / task.source.name, root / "lib", arch)
     place_licences(root / "licenses", ["coldpress", *versions])
     readable(root)
@@ -81,6 +83,22 @@ def place_loop(root: Path) -> list[str]:
     _write(root / "bootstrap", BOOTSTRAP, executable=True)
     _write(root / "handler.py", HANDLER)
     return place_runtime(root / "coldpress_runtime")
+
+
+def _keep_own(runtime: Path, task: str, engine: str) -> None:
+    """What only other tasks and engines need is left out, with its bytecode. Custom functions keep all of it."""
+    own = task.replace("-", "_")
+    # Streaming writes as custom code does, and custom code reads tensors.
+    others = {name.replace("-", "_") for name in CLASSES} - {own, "custom", "tensors"}
+    unneeded = {
+        "openapi": {*others, "custom", "tensors"} - {own},
+        "tasks": others,
+        "engines": {"press", "onnxruntime", "torch"} - {engine},
+    }
+    for part, names in unneeded.items():
+        for path in [*(runtime / part).glob("*.py"), *(runtime / part).glob("__pycache__/*.pyc")]:
+            if path.name.partition(".")[0] in names:
+                path.unlink()
 
 
 def place_model(task: Task, candidate: Candidate, folder: Path, libraries: Path, arch: str) -> dict[str, str]:

@@ -1,13 +1,15 @@
 """Events: every way that Lambda hands work in, and the form in which each wants its answer.
 
-A source is a module with `LIMIT` (the most bytes that it carries back), `decode(event)` and
-`encode(reply, event)`. Only the one that an event needs is imported.
+An HTTP source is a module with `LIMIT` (the most bytes that it carries back), `decode(event)` and
+`encode(reply, event)`. A batch source, where many come at a time and answers go elsewhere, has `PARTIAL` (whether
+Lambda can be told which failed), `items(event)` and `settle(items)`. Only the one that an event needs is imported.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from coldpress_runtime.events.items import Item
     from coldpress_runtime.http import Reply, Request
 
     class HttpSource(Protocol):
@@ -16,9 +18,24 @@ if TYPE_CHECKING:
         def decode(self, event: dict[str, object]) -> Request: ...
         def encode(self, reply: Reply, event: dict[str, object]) -> str: ...
 
+    class BatchSource(Protocol):
+        PARTIAL: bool
+
+        def items(self, event: dict[str, object]) -> list[Item]: ...
+        def settle(self, found: list[Item]) -> None: ...
+
 
 #: What a buffered answer may weigh, Lambda's own limit.
 LIMIT = 6 * 1024 * 1024
+
+#: what records call their source → its module
+_BATCHES = {
+    "aws:sqs": "sqs",
+    "aws:sns": "sns",
+    "aws:s3": "s3",
+    "aws:kinesis": "kinesis",
+    "aws:dynamodb": "dynamodb",
+}
 
 
 def http_source(event: object) -> "HttpSource | None":
@@ -41,3 +58,20 @@ def http_source(event: object) -> "HttpSource | None":
 
         return api_gateway_v1
     return None
+
+
+def batch_source(event: dict[str, object]) -> "BatchSource | None":
+    """The queue, stream, topic or bucket that sent `event`, or None when nobody of them did."""
+    if "detail-type" in event and "detail" in event and "source" in event:
+        from coldpress_runtime.events import eventbridge
+
+        return eventbridge
+    found = event.get("Records")
+    first = found[0] if isinstance(found, list) and found else None
+    if not isinstance(first, dict):
+        return None
+    name = first.get("eventSource") or first.get("EventSource")
+    if name not in _BATCHES:
+        return None
+    module: BatchSource = __import__(f"coldpress_runtime.events.{_BATCHES[name]}", fromlist=["items"])
+    return module

@@ -24,6 +24,9 @@ _DEEPEST = 300
 
 
 class Custom:
+    #: requests that its predict_batch is given at once, where it has one
+    batch_limit = 256
+
     def __init__(self, model: "Model") -> None:
         root = model.folder.rsplit("/", 2)[0]
         self._own = _made(root, model.spec["code"])
@@ -59,13 +62,22 @@ class Custom:
         batch = getattr(self._own, "predict_batch", None)
         if batch is None:
             return written([_whole(self._own.predict(request)) for request in requests])
-        answers = _whole(batch(requests))
-        if not isinstance(answers, (list, tuple)) or len(answers) != len(requests):
-            found = f"{len(answers)} answers" if isinstance(answers, (list, tuple)) else shown(answers)
-            raise CodeError(
-                f"predict_batch was given {len(requests)} requests and returned {found}; one each is due"
-            )
+        answers: Any = _whole(batch(requests))
+        self._check_count(answers, len(requests))
         return written([_whole(answer) for answer in answers])
+
+    def batch_key(self, body: object) -> str | None:
+        return "" if getattr(self._own, "predict_batch", None) is not None else None
+
+    def many(self, bodies: "list[Any]", room: int) -> list[str]:
+        answers = _whole(self._own.predict_batch(bodies))
+        self._check_count(answers, len(bodies))
+        return [written(_whole(answer)) for answer in answers]  # type: ignore[attr-defined]
+
+    def _check_count(self, answers: "Any", due: int) -> None:
+        if not isinstance(answers, (list, tuple)) or len(answers) != due:
+            found = f"{len(answers)} answers" if isinstance(answers, (list, tuple)) else shown(answers)
+            raise CodeError(f"predict_batch was given {due} requests and returned {found}; one each is due")
 
 
 def _made(root: str, code: str) -> "Any":

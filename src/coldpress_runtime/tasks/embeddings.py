@@ -3,11 +3,11 @@
 from coldpress_runtime.faults import BadRequest
 from coldpress_runtime.jsontext import quote
 from coldpress_runtime.tasks.reader import Reader
-from coldpress_runtime.tasks.texts import fields, flag, shown, texts
+from coldpress_runtime.tasks.texts import fields, flag, merged, shown, texts, together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from coldpress_runtime.engines import Output
     from coldpress_runtime.model import Model
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class Embeddings:
     def __init__(self, model: "Model") -> None:
         self._reader = Reader(model)
+        self.batch_limit: int = self._reader.limits["texts"]
         spec = model.spec
         self._name: str = spec["name"]
         self._dimensions: int = spec["dimensions"]
@@ -30,11 +31,19 @@ class Embeddings:
             self.routes["/v1/embeddings"] = self.openai
 
     def plain(self, request: object, room: int) -> str:
+        return '{"embeddings": [' + ", ".join(self._plain(request, room)) + "]}"
+
+    def batch_key(self, body: "Mapping[str, object]") -> str | None:
+        return together(body, "text")
+
+    def many(self, bodies: "Sequence[Mapping[str, object]]", room: int) -> list[str]:
+        return [f'{{"embeddings": [{row}]}}' for row in self._plain(merged(bodies, "text"), room * len(bodies))]
+
+    def _plain(self, request: object, room: int) -> list[str]:
         body = fields(request, '{"text": "…"}')
         many = self._prompted(body, texts(body, "text", self._reader.limits))
         ids = self._reader.singles(many, "text", flag(body, "truncate", True))
-        rows = self._rows(ids, self._numbers if self._pooled else self._nested, room, "text")
-        return '{"embeddings": [' + ", ".join(rows) + "]}"
+        return self._rows(ids, self._numbers if self._pooled else self._nested, room, "text")
 
     def openai(self, request: object, room: int) -> str:
         body = fields(request, '{"input": "…", "model": "…"}')

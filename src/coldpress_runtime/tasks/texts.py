@@ -1,10 +1,11 @@
 """Reading the texts of a request: every way of being wrong gets its own sentence."""
 
 from coldpress_runtime.faults import BadRequest
+from coldpress_runtime.jsontext import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 SHOWN = 40
 
@@ -39,6 +40,20 @@ def texts(body: "Mapping[str, object]", field: str, limits: "Mapping[str, int]")
             f"{field!r} holds {len(many)} texts; the limit is {limits['texts']}: send them in parts",
         )
     return [_text(one, f"{field}[{at}]", limits["characters"]) for at, one in enumerate(many)]
+
+
+def together(body: "Mapping[str, object]", field: str) -> str | None:
+    """Requests with the same key may be one, their texts side by side: all else is the same. None: alone."""
+    if not isinstance(body.get(field), str):
+        return None
+    try:
+        return dumps({name: value for name, value in sorted(body.items()) if name != field})
+    except (TypeError, ValueError):  # names that are no texts, or bytes
+        return None
+
+
+def merged(bodies: "Sequence[Mapping[str, object]]", field: str) -> "dict[str, object]":
+    return {**bodies[0], field: [body[field] for body in bodies]}
 
 
 def _text(value: object, place: str, limit: int) -> str:
