@@ -79,6 +79,16 @@ def test_it_is_asked_again_and_then_given_up() -> None:
         aws.call("lambda", "get_function", FunctionName="f")
 
 
+def test_no_region_is_told_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    with pytest.raises(DeployError, match="no region is set: --region, or AWS_REGION"):
+        Aws().call("lambda", "invoke")
+    with pytest.raises(DeployError, match="no region is set: --region, or AWS_REGION"):
+        Aws().client("lambda", "invoke")
+
+
 def test_pairs() -> None:
     assert pairs("--env", ("A=b=c", "B=")) == {"A": "b=c", "B": ""}
     for wrong in (("A",), ("=b",), ("A=1", "A=2")):

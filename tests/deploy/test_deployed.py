@@ -20,8 +20,9 @@ from coldpress.bench.remote import run_remote
 from coldpress.cli import app
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.aws import connect as connect_local
-from coldpress.deploy.log import follow_log, last_errors, read_log, seconds_ago
+from coldpress.deploy.log import follow_log, last_errors, read_log
 from coldpress.deploy.manage import status
+from coldpress.deploy.options import seconds
 from coldpress.deploy.plan import plan
 from coldpress.deploy.spending import month_so_far
 from coldpress.deploy.wanted import Wanted
@@ -137,6 +138,6 @@ def test_the_month_is_summed_up(account: str, tmp_path: Path) -> None:
 
 
 def test_times_ago() -> None:
-    assert seconds_ago("--since", "2h") == 7200
+    assert seconds("--since", "2h") == 7200
     with pytest.raises(UsageError, match="--since 'yesterday'"):
-        seconds_ago("--since", "yesterday")
+        seconds("--since", "yesterday")

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coldpress.artifact import Artifact
+from coldpress.deploy.wanted import WRAPPER
 from coldpress.doctor import Finding, Settings
-from coldpress.doctor.case import WRAPPER, python_of
+from coldpress.doctor.case import python_of
 from coldpress.doctor.environment import MOST_BYTES, environment_bytes
 from coldpress.errors import UsageError
 

@@ -22,11 +22,12 @@ def logs(name: str, since: str, follow: bool, region: str | None, endpoint_url: 
     from datetime import datetime
 
     from coldpress.deploy.aws import connect
-    from coldpress.deploy.log import follow_log, read_log, seconds_ago
+    from coldpress.deploy.log import follow_log, read_log
     from coldpress.deploy.manage import status
+    from coldpress.deploy.options import seconds
 
     aws = connect(region, endpoint_url)
-    begin = aws.clock() - seconds_ago("--since", since)
+    begin = aws.clock() - seconds("--since", since)
     status(aws, name)  # a name that is wrong is told as such, not as an empty log
     for line in (follow_log if follow else read_log)(aws, name, begin):
         when = datetime.fromtimestamp(line.at).astimezone()

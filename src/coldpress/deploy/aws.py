@@ -78,12 +78,13 @@ class Aws:
 
     def call(self, service: str, operation: str, **arguments: Any) -> Any:
         """One call; what passes by itself is waited for."""
+        client = self.client(service, operation)
         end = time.monotonic() + PATIENCE
         pause = 0.5
         while True:
             self.calls.append((service, operation))
             try:
-                return getattr(self.client(service, operation), operation)(**arguments)
+                return getattr(client, operation)(**arguments)
             except Exception as error:
                 if not may_pass(error) or time.monotonic() + pause > end:
                     raise fault(error, service, operation, self.region) from error
@@ -133,7 +134,10 @@ class Aws:
             tries, patience = (1, 910) if asks else (3, 60)
             retries = {"mode": "standard", "total_max_attempts": tries}
             config = Config(retries=retries, connect_timeout=10, read_timeout=patience)
-            self._clients[key] = self.session.client(service, endpoint_url=self.endpoint_url, config=config)
+            try:
+                self._clients[key] = self.session.client(service, endpoint_url=self.endpoint_url, config=config)
+            except Exception as error:
+                raise fault(error, service, operation, self.region) from error
         return self._clients[key]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.health import LATE, Health, read_health
+from coldpress.deploy.options import seconds
 from coldpress.deploy.wanted import ALIAS
 from coldpress.errors import DeployError, UsageError
 
@@ -18,8 +19,6 @@ ENOUGH = 30
 #: seconds between two looks
 _EVERY, _EVERY_LOCAL = 15.0, 0.25
 _SHARE = re.compile(r"(\d{1,2}(?:\.\d{1,2})?)%")
-_TIME = re.compile(r"(\d{1,6})(s|m|h)")
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 class Overtaken(DeployError):
@@ -34,12 +33,10 @@ class Canary:
     @classmethod
     def parse(cls, share: str, time: str) -> "Canary":
         """As 10% and 5m."""
-        part, lasts = _SHARE.fullmatch(share), _TIME.fullmatch(time)
+        part = _SHARE.fullmatch(share)
         if not part or not 0 < float(part[1]) < 100:
             raise UsageError(f"--canary {share!r} is not a share of the traffic, as 10%")
-        if not lasts or not int(lasts[1]):
-            raise UsageError(f"--for {time!r} is not a time, as 30s, 5m or 1h")
-        return cls(float(part[1]) / 100, float(int(lasts[1]) * _SECONDS[lasts[2]]))
+        return cls(float(part[1]) / 100, seconds("--for", time))
 
     def __str__(self) -> str:
         minutes, seconds = divmod(self.seconds, 60)

@@ -1,12 +1,10 @@
 """What a deployed function wrote: CloudWatch's log, or the local Lambda's."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coldpress.deploy.aws import Aws
-from coldpress.errors import UsageError
 
 #: seconds between two looks at a log that is followed; and how far back each looks, since lines come late
 _EVERY, _EVERY_LOCAL, _LATE = 2.0, 0.3, 30.0
@@ -14,8 +12,6 @@ _EVERY, _EVERY_LOCAL, _LATE = 2.0, 0.3, 30.0
 _FAILURES = ("ERROR", "Task timed out", "Runtime.", '"status":"error"', '"status":"timeout"')
 #: lines that are asked for at once, the most that CloudWatch gives
 PAGE = 10_000
-_AGO = re.compile(r"(\d{1,5})(s|m|h|d)")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @dataclass(frozen=True)
@@ -26,14 +22,6 @@ class Line:
     text: str
     #: what tells it from an equal one
     key: str = ""
-
-
-def seconds_ago(flag: str, text: str) -> float:
-    """As 30s, 10m, 2h or 7d."""
-    found = _AGO.fullmatch(text)
-    if not found:
-        raise UsageError(f"{flag} {text!r} is not a time, as 30s, 10m, 2h or 7d")
-    return float(int(found[1]) * _SECONDS[found[2]])
 
 
 def read_log(aws: Aws, name: str, since: float, pattern: str = "") -> Iterator[Line]:

@@ -27,7 +27,8 @@ _LARGEST_ENVIRONMENT = 4096
 #: in the description of every function that was made here
 OURS = "pressed by coldpress"
 TOKEN = "COLDPRESS_TOKEN_SHA256"  # noqa: S105 - a variable's name
-_WRAPPER = {"AWS_LAMBDA_EXEC_WRAPPER": "/var/task/bootstrap"}
+#: what a zip needs to be started by its own bootstrap
+WRAPPER = {"AWS_LAMBDA_EXEC_WRAPPER": "/var/task/bootstrap"}
 
 
 def check_name(name: str) -> None:
@@ -119,4 +120,4 @@ class Wanted:
     def environment(self, token_sha256: str | None = None) -> dict[str, str]:
         """A zip's own loop runs by a wrapper; the token is there as its hash only."""
         guard = {TOKEN: token_sha256} if token_sha256 else {}
-        return {**({} if self.image else _WRAPPER), **self.env, **guard}
+        return {**({} if self.image else WRAPPER), **self.env, **guard}

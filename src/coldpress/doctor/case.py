@@ -9,6 +9,7 @@ from typing import Any
 
 from coldpress.artifact import Artifact, folder_bytes
 from coldpress.bench.result import BENCH, Bench
+from coldpress.deploy.wanted import WRAPPER
 from coldpress.emulate.world.cgroups import MB_PER_VCPU, vcpus
 from coldpress.errors import ArtifactError, UsageError
 from coldpress.package.pack import UNZIPPED
@@ -17,8 +18,6 @@ RUNTIME = "python3.13"
 TIMEOUT = 30.0
 #: what Lambda gives every function for nothing
 TMP_MB = 512
-#: what a zip needs to be started by its own bootstrap
-WRAPPER = {"AWS_LAMBDA_EXEC_WRAPPER": "/var/task/bootstrap"}
 
 
 @dataclass(frozen=True)
