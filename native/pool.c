@@ -92,12 +92,16 @@ void press_pool_run(struct press_pool_ *pool, press_task *task, void *context, u
     }
 }
 
+void press_pool_quit(struct press_pool_ *pool) {
+    atomic_store(&pool->quit, 1);
+    atomic_fetch_add(&pool->job, 1);
+    wake(&pool->job, (int)pool->threads);
+}
+
 void press_pool_free(struct press_pool_ *pool) {
     if (!pool) return;
-    atomic_store(&pool->quit, 1);
     do {
-        atomic_fetch_add(&pool->job, 1);
-        wake(&pool->job, (int)pool->threads);
+        press_pool_quit(pool);
         look_away();
     } while (atomic_load(&pool->lent));
     free(pool);

@@ -10,6 +10,9 @@ typedef void press_task(void *context, uint32_t task, uint32_t thread);
 struct press_pool_ *press_pool_new(uint32_t threads);
 void press_pool_free(struct press_pool_ *pool);
 
+/* Whoever is lent, or will be, returns. */
+void press_pool_quit(struct press_pool_ *pool);
+
 /* Lend this thread; returns when the pool is freed. */
 void press_pool_work(struct press_pool_ *pool);
 

@@ -36,6 +36,13 @@ size_t press_has_tokenizer(const struct press_model *model);
  * `kernels` names an instruction set, for tests; null takes the best. */
 struct press_session *press_start(const struct press_model *model, uint32_t threads, const char *kernels, char *error);
 void press_stop(struct press_session *session);
+
+/* Send the lent threads home, also those that are still to come, and wait for none: who frees a session while threads
+ * may be on their way to it calls this, joins them, and then press_stop. */
+void press_quit(struct press_session *session);
+
+/* What a session has of its own, beside the model's file, in bytes. */
+size_t press_memory(const struct press_session *session);
 const char *press_kernels_name(const struct press_session *session);
 
 /* Lend the calling thread to the session until press_stop; returns then. */

@@ -109,6 +109,15 @@ void press_stop(struct press_session *s) {
     free(s->local), free(s->bytes), free(s->scratch), free(s->positions), free(s);
 }
 
+void press_quit(struct press_session *s) { press_pool_quit(s->pool); }
+
+size_t press_memory(const struct press_session *s) {
+    size_t floats = (s->local_size + s->scratch_size) * s->threads + s->capacity;
+    for (int i = 0; i < PRESS_BUFFERS; i++)
+        if (s->buffers[i]) floats += (size_t)s->capacity * s->model->header->widths[i];
+    return sizeof *s + sizeof(float) * floats + (size_t)BLOCK * s->widest * s->threads;
+}
+
 const char *press_kernels_name(const struct press_session *s) { return s->kernels->name; }
 void press_work(struct press_session *s) { press_pool_work(s->pool); }
 

@@ -38,7 +38,10 @@ def own_cache() -> Iterator[None]:
 
 
 #: what holds against a clock, or counts processes: it runs when nothing else does (`make test` has two turns)
-ALONE = ("bench", "choose", "emulate", "journeys", "traffic", "deploy/test_canary.py", "test_published.py")
+ALONE = (
+    *("bench", "choose", "emulate", "journeys", "traffic"),
+    *("bulk/test_map_speed.py", "deploy/test_canary.py", "many/test_many_zipf.py", "test_published.py"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

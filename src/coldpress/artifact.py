@@ -20,6 +20,9 @@ MANIFEST = "coldpress.json"
 MEASURED = "measured.json"
 ZIP = "function.zip"
 LAYER_ZIP = "layer.zip"
+#: of many models: a layer that has them, or their files as they will lie in S3
+MODELS_ZIP = "models.zip"
+STORE = "store"
 IMAGE = "image"
 SBOM = "sbom.cdx.json"
 FORMAT = 1
@@ -63,6 +66,11 @@ class Artifact:
         """Where a model of the manifest lies; one that custom code asks lies beside that code's own task.json."""
         models = self.function_folder / "models"
         return models / self.name / model if "custom" in self.manifest else models / model
+
+    @property
+    def is_many(self) -> bool:
+        """Whether it serves several models, chosen by each request."""
+        return "many" in self.manifest
 
     @property
     def function_folder(self) -> Path:
@@ -160,8 +168,8 @@ class Artifact:
 
 def file_hashes(root: Path) -> dict[str, str]:
     """sha256 of the function's files and of its packages, by path from the artifact's root."""
-    paths = [path for part in ("function", IMAGE) for path in (root / part).rglob("*") if path.is_file()]
-    paths += [root / name for name in (ZIP, LAYER_ZIP) if (root / name).exists()]
+    paths = [path for part in ("function", IMAGE, STORE) for path in (root / part).rglob("*") if path.is_file()]
+    paths += [root / name for name in (ZIP, LAYER_ZIP, MODELS_ZIP) if (root / name).exists()]
     hashes = {}
     for path in sorted(paths):
         with path.open("rb") as file:

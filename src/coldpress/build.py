@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +49,10 @@ def build(
     package: str = "auto",
     base: str | None = None,
     layer: bool = False,
+    models: "Mapping[str, Any] | None" = None,
+    default: str | None = None,
+    tenants: str | os.PathLike[str] | None = None,
+    models_at: str = "package",
     progress: Progress | None = None,
 ) -> Artifact:
     """Press `model` into the artifact folder `out`.
@@ -60,9 +64,17 @@ def build(
 
     A folder with a coldpress.toml is a project: code of one's own, around the model that it names or,
     with `project`, around `model`. What is asked here goes before what the toml says.
+
+    With `models`, by name, all of them are served by one function: each is an artifact, or what `model` may be.
+    The `default` answers who names none, `tenants` is a file that says who may use which, and `models_at` where
+    their files go: the package, a layer, or s3://bucket/prefix.
     """
     given = dict(locals())
     _need_export()
+    if models is not None:
+        from coldpress.many.build import build_many
+
+        return build_many(given)
     from coldpress import intake
     from coldpress.choose import Wishes
     from coldpress.custom.project import find_project, read_project

@@ -35,19 +35,42 @@ def write_manifest(
     custom: dict[str, Any] | None = None,
 ) -> None:
     """Close the artifact: what was made, from what, how, and what every file hashes to."""
+    close_artifact(
+        staging,
+        tree,
+        {
+            "name": name,
+            "engine": next((made.choice.candidate.engine for made in models.values()), None),
+            "models": {key: _described(made) for key, made in models.items()},
+            **({} if custom is None else {"custom": custom}),
+        },
+        sum(made.task.source.weights_bytes for made in models.values()),
+        {name: _licence(made.task.source) for name, made in models.items()},
+        [trial.json() for made in models.values() for trial in made.choice.trials],
+    )
+
+
+def close_artifact(
+    staging: Path,
+    tree: FunctionTree,
+    said: dict[str, Any],
+    source_weights: int,
+    licences: dict[str, str | None],
+    candidates: list[dict[str, Any]],
+) -> None:
+    """Write coldpress.json, with what is `said` of the function, its bill of materials, and measured.json."""
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "coldpress": __version__,
-        "name": name,
-        "engine": next((made.choice.candidate.engine for made in models.values()), None),
+        "name": said["name"],
+        "engine": said["engine"],
         "arch": tree.arch,
         "python": tree.python,
         "bytecode": tree.pythons,
         "versions": tree.versions,
-        "models": {key: _described(made) for key, made in models.items()},
-        **({} if custom is None else {"custom": custom}),
+        **{key: value for key, value in said.items() if key not in ("name", "engine")},
         "sizes": {
-            "source_weights": sum(made.task.source.weights_bytes for made in models.values()),
+            "source_weights": source_weights,
             "function": folder_bytes(tree.root),
             "zip": _size(staging / ZIP),
             **({"layer": _size(staging / LAYER_ZIP)} if (staging / LAYER_ZIP).exists() else {}),
@@ -56,15 +79,10 @@ def write_manifest(
         "files": file_hashes(staging),
     }
     _write(staging / MANIFEST, manifest)
-    write_sbom(staging / SBOM, manifest, {name: _licence(made.task.source) for name, made in models.items()})
+    write_sbom(staging / SBOM, manifest, licences)
     _write(
         staging / MEASURED,
-        {
-            "format": FORMAT,
-            "cpu": cpu_name(),
-            "cores": os.cpu_count(),
-            "candidates": [trial.json() for made in models.values() for trial in made.choice.trials],
-        },
+        {"format": FORMAT, "cpu": cpu_name(), "cores": os.cpu_count(), "candidates": candidates},
     )
 
 

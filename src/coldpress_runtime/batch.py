@@ -36,6 +36,9 @@ def answer(task: "Any", sink: "Sink", source: "BatchSource", event: dict[str, ob
 
 def ask_many(task: "Any", values: list[object]) -> "list[str | Exception]":
     """An answer or what is wrong, for each; those that may go together go through the model at once."""
+    if hasattr(task, "spread"):  # over several models
+        spread: list[str | Exception] = task.spread(values)
+        return spread
     made: list[str | Exception] = [value if isinstance(value, BadRequest) else "" for value in values]
     waiting: dict[str, list[int]] = {}
     for at, value in enumerate(values):

@@ -5,6 +5,7 @@ start: nothing is imported here that the first answer does not need.
 """
 
 import sys
+from time import monotonic_ns
 
 from coldpress_runtime import trace
 
@@ -16,6 +17,10 @@ from coldpress_runtime.runtime_api import Invocation, Lost, RuntimeApi, kind_of 
 
 trace.mark("imports")
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from coldpress_runtime.parallel import Serve
+
 
 def main(root: str) -> int:
     address = settings.variable("AWS_LAMBDA_RUNTIME_API")
@@ -26,7 +31,8 @@ def main(root: str) -> int:
         )
         return 2
     api = RuntimeApi(address)
-    serve = _serve
+    began = monotonic_ns()
+    serve: Serve = _serve
     try:
         if settings.choice("COLDPRESS_STREAM", "off", "on") == "on":
             from coldpress_runtime import streaming
@@ -37,6 +43,10 @@ def main(root: str) -> int:
         _log("the function could not be loaded", "init", trouble)
         api.fail_init(kind_of(trouble), str(trouble))
         return 1
+    if settings.metrics():
+        from coldpress_runtime.metrics import Meter
+
+        serve = Meter(function, serve, (monotonic_ns() - began) / 1e6)
     many = settings.variable("AWS_LAMBDA_MAX_CONCURRENCY")
     try:
         if settings.variable("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
@@ -49,6 +59,7 @@ def main(root: str) -> int:
             raise Lost(serve_many(address, function, serve, int(many)))
         while True:
             invocation = api.next()
+            settings.carry_trace(invocation.headers.get("lambda-runtime-trace-id", ""))
             serve(api, function, invocation)
             trace.report()
     except Lost as lost:

@@ -11,9 +11,11 @@ from coldpress_runtime.tasks import open_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _thread import LockType
     from typing import Any
 
     from coldpress_runtime.events import BatchSource
+    from coldpress_runtime.many.choice import Many
     from coldpress_runtime.sink import Sink
     from coldpress_runtime.tasks import Task
 
@@ -24,8 +26,16 @@ class Function:
     def __init__(self, root: str, load: bool = True) -> None:
         self._root = root
         self._libraries = (f"{root}/lib", settings.LIBRARY_LAYER)
-        self._folder = _only_model(root)
         self._task: Task | None = None
+        #: held while something is computed, where several requests are under way at a time
+        self.turn: LockType | None = None
+        #: all of its models, if there are several
+        self.many: Many | None = None
+        self._folder = _only_model(root)
+        if not self._folder:
+            from coldpress_runtime.many import choice
+
+            self._task = self.many = choice.Many(f"{root}/models", self._libraries, lambda: self.turn)
         token = settings.variable("COLDPRESS_TOKEN_SHA256")
         if token:
             from coldpress_runtime.token import expected_digest
@@ -34,12 +44,23 @@ class Function:
         self.token_sha256 = token
         sink = settings.variable("COLDPRESS_SINK")
         self._sink = self._open_sink(sink) if sink else None
-        if load:
+        if load and self.many is not None:
+            self.many.preload()
+        elif load:
             self.task()
 
     @property
     def spec(self) -> "dict[str, Any]":
         return read_spec(self._folder)
+
+    @property
+    def name(self) -> str:
+        return self._folder.rpartition("/")[2]
+
+    @property
+    def opened(self) -> "Task | None":
+        """The task, if it is open."""
+        return self._task
 
     def task(self) -> "Task":
         if self._task is None:
@@ -91,6 +112,9 @@ class Function:
 
         if self._sink is None:
             self._sink = self._open_sink("log")
+        if hasattr(source, "answer"):  # it stores what it finds itself
+            text: str = source.answer(self.task(), event)
+            return text
         return batch.answer(self.task(), self._sink, source, event)
 
     def _open_sink(self, said: str) -> "Sink":
@@ -126,6 +150,8 @@ def _only_model(root: str) -> str:
         names = listdir(folder)
     except OSError as error:
         raise LoadError(f"{folder} cannot be read: {error.strerror}; build the function again") from None
+    if "index.json" in names:  # which is there for many, and says more about them
+        return ""
     if len(names) != 1:
-        raise LoadError(f"{folder} holds {len(names)} models; this runtime serves exactly one")
+        raise LoadError(f"{folder} holds {len(names)} models and no index.json: build the function again")
     return f"{folder}/{names[0]}"

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from coldpress_runtime.function import Function
+    from coldpress_runtime.tasks import Route, Task
 
 
 class Request:
@@ -63,6 +64,10 @@ def error_body(error: BadRequest) -> str:
 def answer(function: "Function", request: Request, room: int) -> Reply:
     """Let a request through the token, find its route, and answer it."""
     try:
+        if function.many is not None:
+            from coldpress_runtime.many import routes
+
+            return routes.answer(function, function.many, request, room)
         if function.token_sha256:
             from coldpress_runtime.token import check
 
@@ -74,29 +79,34 @@ def answer(function: "Function", request: Request, room: int) -> Reply:
 
 def _route(function: "Function", request: Request, room: int) -> Reply:
     if request.path == "/health":
-        _allow(request, "GET", "HEAD")
+        allow(request, "GET", "HEAD")
         return Reply(200, '{"status": "ok"}')
     if request.path == "/openapi.json":
-        _allow(request, "GET", "HEAD")
+        allow(request, "GET", "HEAD")
         from coldpress_runtime.openapi import document
 
         return Reply(200, dumps(document(function.spec)))
-    routes = function.task().routes
-    route = routes.get(request.path)
-    if route is None:
-        known = ", ".join([*(f"POST {path}" for path in routes), "GET /health", "GET /openapi.json"])
-        raise BadRequest(
-            404, "not_found", f"there is nothing at {request.path[:200]!r}; this function has {known}"
-        )
-    _allow(request, "POST")
-    value, request.body = _value(function, request), ""  # megabytes, perhaps, and not needed twice
+    task = function.task()
+    route = find_route(task, request.path, request)
+    value, request.body = read_value(task, request), ""  # megabytes, perhaps, and not needed twice
     return Reply(200, route(value, room))
 
 
-def _value(function: "Function", request: Request) -> object:
+def find_route(task: "Task", path: str, request: Request) -> "Route":
+    """What answers at `path`, the request's own or what is left of it."""
+    route = task.routes.get(path)
+    if route is None:
+        known = ", ".join([*(f"POST {path}" for path in task.routes), "GET /health", "GET /openapi.json"])
+        raise BadRequest(
+            404, "not_found", f"there is nothing at {request.path[:200]!r}; this function has {known}"
+        )
+    allow(request, "POST")
+    return route
+
+
+def read_value(task: "Task", request: Request) -> object:
     """What was sent: JSON, or, where a task takes them, the plain bytes of a picture or a sound."""
-    kind = request.headers.get("content-type", "")
-    task, body = function.task(), request.body
+    kind, body = request.headers.get("content-type", ""), request.body
     if not kind.startswith(getattr(task, "bytes_types", ())):
         return loads(body)
     field: str = getattr(task, "bytes_field")  # noqa: B009 - only some tasks have it
@@ -104,7 +114,7 @@ def _value(function: "Function", request: Request) -> object:
     return {field: body if isinstance(body, bytes) else body.encode("latin-1", "replace")}
 
 
-def _allow(request: Request, *methods: str) -> None:
+def allow(request: Request, *methods: str) -> None:
     if request.method not in methods:
         allowed = ", ".join(methods)
         raise BadRequest(

@@ -19,6 +19,7 @@ __all__ = [
     "addressof",
     "byref",
     "function",
+    "give_memory_back",
     "open_library",
     "read_memory",
     "symbol",
@@ -79,3 +80,15 @@ def open_library(path: str, how: int = NOW) -> int:
 
 def symbol(library: int, name: str, arity: int) -> CFuncPtr:
     return function(dlsym(library, name), arity)
+
+
+def give_memory_back() -> None:
+    """What was freed in small pieces goes back to the system, which the C library would not do by itself."""
+    try:
+        symbol(
+            dlopen(None, LAZY),  # type: ignore[arg-type]  # None: the process itself
+            "malloc_trim",
+            1,
+        )(0)
+    except OSError:  # another C library than glibc
+        return

@@ -56,6 +56,8 @@ class RuntimeApi:
         self._head = f" HTTP/1.1\r\nHost: {address}\r\nUser-Agent: coldpress\r\n"
         self._socket: socket | None = None
         self._unread = b""
+        #: requests that ended in an error of the function's
+        self.failures = 0
 
     def next(self) -> Invocation:
         """Wait for the next invocation. Waits for ever: a sandbox is frozen between requests."""
@@ -88,6 +90,7 @@ class RuntimeApi:
         except Exception as error:
             from binascii import b2a_base64
 
+            self.failures += 1
             kind = kind_of(error)
             body = b2a_base64(_error(kind, str(error)), newline=False).decode()
             trailers = f"{_ERROR_TYPE}: {kind}\r\n{_ERROR_BODY}: {body}\r\n".encode()
@@ -95,6 +98,7 @@ class RuntimeApi:
         return self._read()[0]
 
     def fail(self, request_id: str, kind: str, message: str) -> int:
+        self.failures += 1
         return self._report(f"/invocation/{request_id}/error", kind, message)
 
     def fail_init(self, kind: str, message: str) -> int:

@@ -4,6 +4,7 @@
 """
 
 from posix import environ, sched_getaffinity
+from sys import modules
 
 from coldpress_runtime.faults import LoadError
 
@@ -11,6 +12,7 @@ MB_PER_VCPU = 1769
 #: Half a vCPU. From here on a second thread ends short requests sooner; with less it spends the quota and waits.
 MB_FOR_THREADS = 880
 
+TRACE = "_X_AMZN_TRACE_ID"
 LIBRARY_LAYER = "/opt/coldpress/lib"
 
 
@@ -24,6 +26,20 @@ def choice(name: str, *allowed: str) -> str:
     if value not in allowed:
         raise LoadError(f"{name} is {value!r}; it can be: {', '.join(allowed)}")
     return value
+
+
+def metrics() -> bool:
+    """Whether a line of figures is written for each request: if it is asked for, or if the log is for programs."""
+    usual = ("on", "off") if variable("COLDPRESS_LOG") == "json" else ("off", "on")
+    return choice("COLDPRESS_METRICS", *usual) == "on"
+
+
+def carry_trace(trace_id: str) -> None:
+    """What X-Ray calls this request, where all who call others look for it."""
+    environ[TRACE.encode()] = trace_id.encode()
+    if "os" in modules:  # which made a copy of the environment when it was imported
+        # Not by os.environ itself: that would change the C library's, which other threads may be reading.
+        modules["os"].environ._data[TRACE.encode()] = trace_id.encode()
 
 
 def own_cpus() -> list[int]:

@@ -7,17 +7,29 @@ from coldpress_runtime.hashing import sha256
 
 
 def check(authorization: str, expected: str) -> None:
+    if not is_right(authorization, expected):
+        raise refused(authorization)
+
+
+def is_right(authorization: str, expected: str) -> bool:
+    return _compare_digest(digest_of(authorization), expected)
+
+
+def digest_of(authorization: str) -> str:
+    """The SHA-256 of the token that comes with a request; of what is no bearer token, nothing."""
     scheme, _, token = authorization.partition(" ")
-    given = sha256(token.strip().encode(errors="surrogatepass")).hexdigest()
-    right = _compare_digest(given, expected)
-    if scheme.lower() != "bearer" or not right:
-        what = "is missing" if not authorization else "does not match"
-        raise BadRequest(
-            401,
-            "unauthorized",
-            f"the bearer token {what}; send it as 'Authorization: Bearer …'",
-            {"www-authenticate": "Bearer"},
-        )
+    digest = sha256(token.strip().encode(errors="surrogatepass")).hexdigest()
+    return digest if scheme.lower() == "bearer" else ""
+
+
+def refused(authorization: str) -> BadRequest:
+    what = "is missing" if not authorization else "does not match"
+    return BadRequest(
+        401,
+        "unauthorized",
+        f"the bearer token {what}; send it as 'Authorization: Bearer …'",
+        {"www-authenticate": "Bearer"},
+    )
 
 
 def expected_digest(value: str) -> str:

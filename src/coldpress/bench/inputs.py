@@ -22,6 +22,10 @@ def typical(artifact: Artifact, own: str | None = None) -> dict[str, Request]:
         return own_request(own)
     if "custom" in artifact.manifest:
         return _carried(artifact.manifest["custom"]["samples"], artifact)
+    if artifact.is_many:  # each model once: how it feels when requests are spread over them
+        return _carried(
+            [one for model in artifact.manifest["models"].values() for one in model["samples"][:1]], artifact
+        )
     return _of_task(artifact)
 
 

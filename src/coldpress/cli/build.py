@@ -58,6 +58,23 @@ _LONGEST = 300
     "--base", metavar="IMAGE", help="What an image is built on. Default: AWS's Python; scratch for nothing."
 )
 @click.option("--layer", is_flag=True, help="Put the engine into a layer of its own, for many functions.")
+@click.option(
+    "--models",
+    multiple=True,
+    metavar="NAME=MODEL,…",
+    help="Several models, one function: models or artifacts by name, or a folder of artifacts.",
+)
+@click.option(
+    "--default", metavar="NAME", help="Which of --models answers requests that name none. Default: none."
+)
+@click.option("--tenants", type=PATH, help="JSON that says who may use which of --models.")
+@click.option(
+    "--models-at",
+    default="package",
+    show_default=True,
+    metavar="PLACE",
+    help="Where --models lie: package, layer, or s3://BUCKET/PREFIX.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest instead of the artifact's path.")
 def build(
     model: str | None,
@@ -82,6 +99,10 @@ def build(
     package: str,
     base: str | None,
     layer: bool,
+    models: tuple[str, ...],
+    default: str | None,
+    tenants: Path | None,
+    models_at: str,
     as_json: bool,
 ) -> None:
     """Press MODEL into an artifact: exported, quantized, verified, packed.
@@ -98,6 +119,7 @@ def build(
       coldpress build ./my-model --out again --recipe mine/coldpress.json
       coldpress build weights.safetensors --module net.py:make --inputs example.pt --out net
       coldpress init demo:minilm && coldpress build --out mine
+      coldpress build --models search=BAAI/bge-small-en-v1.5,mood=./mood --out both
     """
     import coldpress
     from coldpress.cli.show import artifact_table, candidates_table, requirements_table, stderr
@@ -106,12 +128,16 @@ def build(
     from coldpress.intake.tensors_file import load_tensors
     from coldpress.progress import Shown
 
-    if model is None and module is None and not Path(FILE).is_file():
+    if models:
+        from coldpress.many.asked import read_models
+    elif default or tenants or models_at != "package":
+        raise UsageError("--default, --tenants and --models-at say more about --models, and there are none")
+    elif model is None and module is None and not Path(FILE).is_file():
         raise UsageError(
             f"give a MODEL, or --module whose, or build where a {FILE} is: `coldpress init` writes one"
         )
     artifact = coldpress.build(
-        model or (None if module else FILE),
+        model or (None if module or models else FILE),
         out=out,
         name=name,
         task=task,
@@ -133,6 +159,10 @@ def build(
         package=package,
         base=base,
         layer=layer,
+        models=read_models(models) if models else None,
+        default=default,
+        tenants=tenants,
+        models_at=models_at,
         progress=Shown(stderr()),
     )
     _result(artifact, as_json)
@@ -155,9 +185,9 @@ def _example(artifact: Artifact) -> str:
     custom = artifact.manifest.get("custom")
     if custom is not None:
         return json.dumps(min((one["request"] for one in custom["samples"]), key=str, default={}))
-    (model,) = artifact.manifest["models"].values()
+    model = next(iter(artifact.manifest["models"].values()))
     samples = [one["request"] for one in model["samples"]] or [{"text": "hi"}]
-    if model["task"] == "embeddings":
+    if model["task"] == "embeddings" and not artifact.is_many:
         return '{"text": "hi"}'
     shortest = min((json.dumps({**one, "logits": False}) for one in samples), key=len)
     return shortest.replace(', "logits": false', "")

@@ -39,6 +39,9 @@ def artifact_table(artifact: Artifact) -> Table:
     for name, model in artifact.manifest["models"].items():
         packed = folder_bytes(artifact.model_folder(name))
         drift = model["drift"]
+        if artifact.is_many:
+            table.add_row(f"{name}, drift {drift['total']:.3f}", "", megabytes(packed), "")
+            continue
         table.add_row("model", megabytes(sizes["source_weights"]), megabytes(packed), "")
         table.add_row("precision", "fp32", model["recipe"]["precision"], "")
         table.add_row(f"drift ({drift['samples']} samples)", "0", f"{drift['total']:.3f}", f"{drift['limit']:g}")

@@ -70,7 +70,7 @@ class FunctionTree:
 
 def make_function(task: Task, candidate: Candidate, root: Path, arch: str) -> FunctionTree:
     pythons = place_loop(root)
-    _keep_own(root / "coldpress_runtime", task.source.task, candidate.engine)
+    keep_own(root / "coldpress_runtime", {task.source.task}, {candidate.engine})
     versions = place_model(task, candidate, root / "models" / task.source.name, root / "lib", arch)
     place_licences(root / "licenses", ["coldpress", *versions])
     readable(root)
@@ -85,16 +85,18 @@ def place_loop(root: Path) -> list[str]:
     return place_runtime(root / "coldpress_runtime")
 
 
-def _keep_own(runtime: Path, task: str, engine: str) -> None:
+def keep_own(runtime: Path, tasks: set[str], engines: set[str], many: bool = False) -> None:
     """What only other tasks and engines need is left out, with its bytecode. Custom functions keep all of it."""
-    own = task.replace("-", "_")
+    own = {task.replace("-", "_") for task in tasks}
     # Streaming writes as custom code does, and custom code reads tensors.
-    others = {name.replace("-", "_") for name in CLASSES} - {own, "custom", "tensors"}
+    others = {name.replace("-", "_") for name in CLASSES} - own - {"custom", "tensors"}
     unneeded = {
-        "openapi": {*others, "custom", "tensors"} - {own},
+        "openapi": {*others, "custom", "tensors"} - own,
         "tasks": others,
-        "engines": {"press", "onnxruntime", "torch"} - {engine},
+        "engines": {"press", "onnxruntime", "torch"} - engines,
     }
+    if not many:
+        shutil.rmtree(runtime / "many")
     for part, names in unneeded.items():
         for path in [*(runtime / part).glob("*.py"), *(runtime / part).glob("__pycache__/*.pyc")]:
             if path.name.partition(".")[0] in names:

@@ -1,9 +1,9 @@
 """Put a function into what Lambda takes: a zip where it fits, else an image."""
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from coldpress.artifact import IMAGE, LAYER_ZIP, ZIP, folder_bytes
+from coldpress.artifact import IMAGE, LAYER_ZIP, MODELS_ZIP, ZIP, folder_bytes
 from coldpress.errors import RegistryError, UsageError
 from coldpress.package.dockerfile import write_dockerfile
 from coldpress.package.function import FunctionTree
@@ -18,6 +18,7 @@ UNZIPPED = 250_000_000
 KINDS = ("auto", "zip", "image", "none")
 #: what a layer brings, and where it then lies below /opt
 ENGINE, IN_LAYER = "lib", "coldpress/lib"
+MODELS, MODELS_IN_LAYER = "models", "coldpress/models"
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,15 @@ class Packing:
     base: str | None = None
     #: whether the engine goes into a zip of its own, which functions share
     layer: bool = False
+    #: whether the models do
+    models_layer: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UsageError(f"--package is {self.kind!r}; it can be: {', '.join(KINDS)}")
-        if self.layer and self.kind in ("image", "none"):
-            raise UsageError(f"--layer is for zips, and --package is {self.kind}: leave one of them out")
+        for flag, wanted in (("--layer", self.layer), ("--models-at layer", self.models_layer)):
+            if wanted and self.kind in ("image", "none"):
+                raise UsageError(f"{flag} is for zips, and --package is {self.kind}: leave one of them out")
         if self.base is not None and self.kind in ("zip", "none"):
             raise UsageError(f"--base is for images, and --package is {self.kind}: leave one of them out")
 
@@ -77,13 +81,27 @@ def pack(
 def _zip(staging: Path, packing: Packing, show: Progress) -> None:
     function = staging / "function"
     with show.stage("zip") as say:
+        sizes: dict[str, int] = {}
         if packing.layer:
-            engine = write_zip(function / ENGINE, staging / LAYER_ZIP, say, below=IN_LAYER)
-            size = write_zip(function, staging / ZIP, say, without=ENGINE)
-            say(f"{ZIP}, {size / 1e6:.1f} MB, and {LAYER_ZIP}, {engine / 1e6:.1f} MB{_through(max(size, engine))}")
-        else:
-            size = write_zip(function, staging / ZIP, say)
-            say(f"{ZIP}, {size / 1e6:.1f} MB{_through(size)}")
+            sizes[LAYER_ZIP] = write_zip(function / ENGINE, staging / LAYER_ZIP, say, below=IN_LAYER)
+        if packing.models_layer:
+            sizes[MODELS_ZIP] = write_zip(
+                function / MODELS, staging / MODELS_ZIP, say, below=MODELS_IN_LAYER, keep=_is_weights
+            )
+
+        def stays(path: PurePath) -> bool:
+            if path.parts[0] == ENGINE:
+                return not packing.layer
+            return path.parts[0] != MODELS or not packing.models_layer or not _is_weights(path)
+
+        sizes = {ZIP: write_zip(function, staging / ZIP, say, keep=stays), **sizes}
+        named = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in sizes.items())
+        say(f"{named}{_through(max(sizes.values()))}")
+
+
+def _is_weights(path: PurePath) -> bool:
+    """What a layer brings of a model: all but what says what it is, which the function reads without it."""
+    return path.name not in ("task.json", "index.json")
 
 
 def _through(size: int) -> str:

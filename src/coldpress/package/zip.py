@@ -7,7 +7,7 @@ entries are written here: libdeflate's best level, and five records of a format 
 import struct
 import zlib
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 import deflate
 
@@ -26,14 +26,19 @@ _END = struct.Struct("<IHHHHIIH")
 
 
 def write_zip(
-    root: Path, target: Path, say: Callable[[str], None], *, below: str = "", without: str | None = None
+    root: Path,
+    target: Path,
+    say: Callable[[str], None],
+    *,
+    below: str = "",
+    keep: Callable[[PurePath], bool] = lambda path: True,
 ) -> int:
-    """Zip all files of `root` into `target`, `below` a folder there, `without` one of root's; returns its size."""
+    """Zip the files of `root` that are to be kept into `target`, `below` a folder there; returns its size."""
     central = []
     with target.open("xb") as file:
         for path in sorted(path for path in root.rglob("*") if path.is_file()):
             inside = path.relative_to(root)
-            if inside.parts[0] == without:
+            if not keep(inside):
                 continue
             name = PurePosixPath(below, inside).as_posix().encode()
             say(f"compressing {inside}")

@@ -4,7 +4,7 @@ from time import gmtime, sleep, strftime
 
 from coldpress_runtime.aws.signing import Credentials, query_string, signed
 from coldpress_runtime.faults import Fault, LoadError
-from coldpress_runtime.settings import variable
+from coldpress_runtime.settings import TRACE, variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ class Client:
         sent = signed(
             _credentials(), self.region, self.service, when, method, self.host, path, query, headers, body
         )
+        if trace_id := variable(TRACE):
+            sent["x-amzn-trace-id"] = trace_id
         try:
             self._connection.request(method, f"{path}?{query}" if query else path, body or None, sent)
             response = self._connection.getresponse()

@@ -2,6 +2,7 @@
 
 from coldpress_runtime.aws.client import AwsError, Client
 from coldpress_runtime.jsontext import dumps, loads
+from coldpress_runtime.settings import TRACE, variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ class Queue:
         for begin in range(0, len(bodies), MOST):
             entries = []
             for number, (key, body) in enumerate(bodies[begin : begin + MOST]):
-                entry = {"Id": str(number), "MessageBody": body}
+                entry: dict[str, object] = {"Id": str(number), "MessageBody": body}
+                if trace_id := variable(TRACE):  # whoever takes the message goes on with it
+                    said = {"DataType": "String", "StringValue": trace_id}
+                    entry["MessageSystemAttributes"] = {"AWSTraceHeader": said}
                 if fifo:
                     entry |= {"MessageDeduplicationId": key[-128:], "MessageGroupId": "coldpress"}
                 entries.append(entry)

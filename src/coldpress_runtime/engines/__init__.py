@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     class TensorSession(Protocol):
         def call(self, inputs: Sequence[Input]) -> "list[Tensor]": ...
+        def close(self) -> None: ...
 
     class Tensor(Protocol):
         #: where its numbers lie, until it is closed

@@ -43,6 +43,9 @@ class Session:
                 made.close()
         return Output(answers)
 
+    def close(self) -> None:
+        self._session.close()
+
 
 def _tensor(length: int, rows: list[list[int]]) -> "Input":
     flat = [value for row in rows for value in row]

@@ -36,6 +36,8 @@ _GET_DIMENSIONS = 62
 _GET_TYPE_AND_SHAPE = 65
 _CREATE_CPU_MEMORY_INFO = 69
 _RELEASE_STATUS = 93
+_RELEASE_MEMORY_INFO = 94
+_RELEASE_SESSION = 95
 _RELEASE_VALUE = 96
 _RELEASE_TYPE_AND_SHAPE = 99
 _RELEASE_SESSION_OPTIONS = 100
@@ -168,6 +170,10 @@ class Session:
                 if value:
                     api.release(_RELEASE_VALUE, value)
         return [Tensor(api, value) for value in made]
+
+    def close(self) -> None:
+        self._api.release(_RELEASE_SESSION, self._session)
+        self._api.release(_RELEASE_MEMORY_INFO, self._memory)
 
 
 class Tensor:

@@ -1,6 +1,6 @@
 """The press engine: a small C library, a model that is mapped and ready, its tokenizer inside."""
 
-from _thread import start_new_thread
+from _thread import allocate_lock, start_new_thread
 from posix import sched_setaffinity
 
 from coldpress_runtime.faults import EngineError, LoadError
@@ -11,6 +11,7 @@ from coldpress_runtime.settings import own_cpus
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _ctypes import Array, CFuncPtr
+    from _thread import LockType
     from collections.abc import Sequence
     from typing import Any
 
@@ -43,17 +44,28 @@ _FUNCTIONS = {
 class Engine:
     def __init__(self, folders: tuple[str, ...]) -> None:
         library = open_library(find_library(LIBRARY, folders))
-        self._functions = {name: symbol(library, name, arity) for name, arity in _FUNCTIONS.items()}
+        self._functions = Functions({name: symbol(library, name, arity) for name, arity in _FUNCTIONS.items()})
+        self._functions.library = library
 
     def open(self, folder: str, spec: "dict[str, Any]", threads: int) -> "Session":
         return Session(self._functions, f"{folder}/{spec['model']}", threads, spec.get("frame"))
+
+
+class Functions(dict[str, "CFuncPtr"]):
+    """Those that every request needs; of one argument, also what few need, looked up when they do."""
+
+    library = 0
+
+    def __missing__(self, name: str) -> "CFuncPtr":
+        found = self[name] = symbol(self.library, name, 1)
+        return found
 
 
 class Session:
     """One model, opened. Calls must not overlap: a sandbox has one request at a time."""
 
     def __init__(
-        self, functions: "dict[str, CFuncPtr]", path: str, threads: int, frame: "dict[str, Any] | None" = None
+        self, functions: Functions, path: str, threads: int, frame: "dict[str, Any] | None" = None
     ) -> None:
         self._frame = frame
         self._error = (Char * _ERROR_SIZE)()
@@ -73,9 +85,14 @@ class Session:
         self._ids = (Int32 * self._room)()
         self._flat, self._starts = (Int32 * 1)(), (Int32 * 2)()
         cpus = own_cpus()
+        self._lent: list[LockType] = []
         for number in range(1, threads):
             # The engine starts no threads of its own: it borrows ours, which sleep in C.
-            start_new_thread(_lend, (functions["press_work"], self.handle, cpus[number % max(1, len(cpus)) :][:1]))
+            until = allocate_lock()
+            until.acquire()
+            self._lent.append(until)
+            cpu = cpus[number % max(1, len(cpus)) :][:1]
+            start_new_thread(_lend, (functions["press_work"], self.handle, cpu, until))
         if threads > 1 and cpus:
             sched_setaffinity(0, cpus[:1])
 
@@ -152,8 +169,17 @@ class Session:
         ((_, _, pixels),) = inputs
         return [Made(self.see(pixels))]
 
+    @property
+    def memory(self) -> int:
+        """What it has of its own, beside the file, in bytes."""
+        own: int = self._functions["press_memory"](self.handle)
+        return own
+
     def close(self) -> None:
-        """Give everything back; a sandbox never does."""
+        """Give everything back; a sandbox does so for those of many models that it needs no more."""
+        self._functions["press_quit"](self.handle)
+        for thread in self._lent:  # one of them may only be on its way to the engine
+            thread.acquire()
         self._functions["press_stop"](self.handle)
         self._functions["press_close"](self._model)
 
@@ -172,11 +198,14 @@ class Made:
         """Nothing to give back."""
 
 
-def _lend(work: "CFuncPtr", session: int, cpu: list[int]) -> None:
+def _lend(work: "CFuncPtr", session: int, cpu: list[int], until: "LockType") -> None:
     """Lend this thread, on a CPU of its own: else it may wake where its waker runs, and wait for it to end."""
-    if cpu:
-        sched_setaffinity(0, cpu)
-    work(session)
+    try:
+        if cpu:
+            sched_setaffinity(0, cpu)
+        work(session)
+    finally:
+        until.release()
 
 
 def _pairs(numbers: "Array[Int32]", count: int) -> list[tuple[int, int]]:

@@ -63,6 +63,9 @@ class Session:
             raise EngineError(str(error)) from None
         return [Tensor(one) for one in (made if isinstance(made, tuple) else (made,))]
 
+    def close(self) -> None:
+        self._module = None
+
 
 class Tensor:
     def __init__(self, tensor: "Any") -> None:

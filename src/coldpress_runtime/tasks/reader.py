@@ -32,6 +32,8 @@ class Reader:
         self.limits: dict[str, int] = spec["limits"]
         self.max_tokens: int = spec["max_tokens"]
         self._frame = spec.get("frame")
+        #: how much went through the model so far
+        self.texts = self.tokens = 0
 
     def singles(self, many: list[str], field: str, truncate: bool = True) -> list[list[int]]:
         encoded = self.tokenizer.encode(many)
@@ -88,6 +90,8 @@ class Reader:
 
     def rows(self, ids: list[list[int]], types: list[list[int]] | None = None) -> "Iterator[Row]":
         """The model's answer to each text, not in the asked order; each is gone when the next one is asked for."""
+        self.texts += len(ids)
+        self.tokens += sum(map(len, ids))
         for batch in _batches(ids, self.limits["batch_tokens"]):
             output = self._session.run(
                 [ids[at] for at in batch], None if types is None else [types[at] for at in batch]

@@ -116,8 +116,9 @@ def _embeds(artifact: Artifact) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the manifest and task.json say of the one model, if the peers can serve such a one."""
     models = artifact.manifest["models"]
     tasks = sorted({str(model["task"]) for model in models.values()})
-    if "custom" in artifact.manifest or tasks != ["embeddings"]:
+    if "custom" in artifact.manifest or tasks != ["embeddings"] or artifact.is_many:
         does = "code of one's own" if "custom" in artifact.manifest else " and ".join(tasks)
+        does = f"{len(models)} models" if artifact.is_many else does
         raise UsageError(
             f"--against: the handlers of {' and '.join(NAMES)} embed texts, and {artifact.name} is for {does}: "
             "there is nothing to compare it with here"
