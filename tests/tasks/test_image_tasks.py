@@ -19,6 +19,7 @@ import coldpress
 from coldpress.artifact import Artifact
 from coldpress.errors import UnsupportedModel
 from coldpress.pictures import made_up, png
+from coldpress_runtime.batch import ask_many
 from coldpress_runtime.function import Function
 
 SMALL = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
@@ -260,3 +261,29 @@ def test_a_model_without_its_processor(pictured: Callable[[str], Path], tmp_path
         (folder / name).write_bytes((pictured("vit") / name).read_bytes())
     with pytest.raises(UnsupportedModel, match=r"has no preprocessor_config\.json"):
         coldpress.build(folder, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["vit", "dinov2"])
+def test_a_batch_is_one_pass_with_the_same_answers(kind: str, seeing: Seeing) -> None:
+    """Also where pictures come as bytes, as from a bucket."""
+    function = Function(str(seeing(kind).function_folder))
+    task: Any = function.task()
+    pictures = [jpeg(), png(made_up(1, seed=12)[0])]
+    alone = [json.loads(function.handle({"image": encoded(data)})) for data in pictures]
+    passes: list[int] = []
+    call = task._images._session.call
+
+    def counted(inputs: Any) -> Any:
+        passes.append(inputs[0][1][0])
+        return call(inputs)
+
+    task._images._session.call = counted
+    answers = ask_many(task, [{"image": data} for data in pictures] + [{"image": encoded(pictures[0])}])
+    found = [json.loads(str(one)) for one in answers]
+    assert found[0] == found[2] and passes == [3]
+    for one, expected in zip(found, alone, strict=False):
+        assert np.allclose(numbers_in(one), numbers_in(expected), atol=1e-5)
+
+
+def numbers_in(answer: Any) -> list[float]:
+    return answer["embeddings"][0] if "embeddings" in answer else [one["score"] for one in answer]

@@ -13,6 +13,7 @@ from transformers import AutoTokenizer, BertConfig, pipeline
 
 import coldpress
 from coldpress.artifact import Artifact
+from coldpress_runtime.batch import ask_many
 from coldpress_runtime.function import Function
 
 LABELS = {0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC", 4: "I-LOC"}
@@ -272,3 +273,32 @@ def same(ours: Any, theirs: Any) -> None:
         assert ours == theirs
     else:
         assert ours == pytest.approx(float(theirs), abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("text-classification", {}),
+        ("text-classification", {"top_k": 2}),
+        ("multi-label", {"logits": True}),
+        ("token-classification", {}),
+        ("token-classification", {"aggregation_strategy": "none"}),
+        ("token-classification", {"logits": True}),
+    ],
+)
+def test_a_batch_is_one_pass_with_the_same_answers(kind: str, asked: dict[str, Any], built: Built) -> None:
+    function = Function(str(built(kind, "int8").function_folder))
+    task: Any = function.task()
+    requests: list[Any] = [{"text": text, **asked} for text in TEXTS]
+    alone = [json.loads(function.handle(request)) for request in requests]
+    passes: list[int] = []
+    run = task._reader._session.run
+
+    def counted(batch: list[list[int]], types: Any) -> Any:
+        passes.append(len(batch))
+        return run(batch, types)
+
+    task._reader._session.run = counted
+    answers = ask_many(task, requests)
+    assert [json.loads(str(one)) for one in answers] == alone
+    assert passes == [len(TEXTS)]

@@ -21,6 +21,11 @@ class Images:
         self._limits: dict[str, int] = spec["limits"]
         self._dimensions: int = spec["dimensions"]
 
+    @property
+    def most(self) -> int:
+        """Pictures in one request."""
+        return self._limits["images"]
+
     def numbers(self, body: "Mapping[str, object]") -> list[list[float]]:
         """The model's answer to each picture."""
         given = attached(body, "image", "picture", "too_many_images", self._limits["images"])

@@ -44,7 +44,7 @@ def texts(body: "Mapping[str, object]", field: str, limits: "Mapping[str, int]")
 
 def together(body: "Mapping[str, object]", field: str) -> str | None:
     """Requests with the same key may be one, their texts side by side: all else is the same. None: alone."""
-    if not isinstance(body.get(field), str):
+    if not isinstance(body.get(field), (str, bytes)):
         return None
     try:
         return dumps({name: value for name, value in sorted(body.items()) if name != field})

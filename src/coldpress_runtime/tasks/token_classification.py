@@ -3,11 +3,12 @@
 from coldpress_runtime.jsontext import dumps
 from coldpress_runtime.tasks.reader import Reader
 from coldpress_runtime.tasks.scores import choice, number, softmax
-from coldpress_runtime.tasks.texts import fields, flag, names, texts
+from coldpress_runtime.tasks.texts import fields, flag, merged, names, texts, together
 from coldpress_runtime.tasks.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from coldpress_runtime.model import Model
@@ -35,6 +36,7 @@ class Token:
 class TokenClassification:
     def __init__(self, model: "Model") -> None:
         self._reader = Reader(model)
+        self.batch_limit: int = self._reader.limits["texts"]
         self._words = Words(model)
         self._labels: list[str] = model.spec["labels"]
         self._before, self._after = map(len, model.spec["frame"]["single"])
@@ -42,18 +44,32 @@ class TokenClassification:
 
     def plain(self, request: object, room: int) -> str:
         body = fields(request, '{"text": "…"}')
+        found = self._found(body)
+        if flag(body, "logits", False):
+            return dumps({"logits": found})
+        return dumps(found[0] if isinstance(body["text"], str) else found)
+
+    def batch_key(self, body: "Mapping[str, object]") -> str | None:
+        return together(body, "text")
+
+    def many(self, bodies: "Sequence[Mapping[str, object]]", room: int) -> list[str]:
+        body = merged(bodies, "text")
+        logits = flag(body, "logits", False)
+        return [dumps({"logits": [one]} if logits else one) for one in self._found(body)]
+
+    def _found(self, body: "Mapping[str, object]") -> "list[Any]":
+        """For each text its entities, or the bare numbers where those are asked for."""
         strategy = choice(body, "aggregation_strategy", "simple", STRATEGIES)
         ignored = names(body, "ignore_labels", ["O"])
         many = texts(body, "text", self._reader.limits)
         framed = self._reader.singles_with_spans(many, "text", flag(body, "truncate", True))
         answers = self._reader.numbers([ids for ids, _ in framed])
         if flag(body, "logits", False):
-            return dumps({"logits": [[number(one) for one in row] for row in answers]})
-        found = [
+            return [[number(one) for one in row] for row in answers]
+        return [
             [one for one in self._entities(text, *tokens, logits, strategy) if _label(one) not in ignored]
             for text, tokens, logits in zip(many, framed, answers, strict=True)
         ]
-        return dumps(found[0] if isinstance(body["text"], str) else found)
 
     def _entities(
         self, text: str, ids: list[int], spans: "Spans", logits: list[float], strategy: str
