@@ -67,7 +67,9 @@ def assert_fits(value: Any, shape: Any, where: str) -> None:
             assert isinstance(value, dict), where
             for one in value.values():
                 assert_fits(one, shape.value, f"{where}{{}}")
-        case "string" | "timestamp":
+        case "timestamp":
+            assert isinstance(value, int | float), where
+        case "string":
             assert isinstance(value, str), where
             assert not getattr(shape, "enum", ()) or value in shape.enum, f"{where}: {value}"
         case "integer" | "long":
@@ -543,7 +545,7 @@ def test_nothing_that_is_said_is_a_fault(served: tuple[RunningFunctions, Any]) -
     }
     kinds: list[Any] = [1, -1, "\0", "\ud800", "x" * 3000, [1], [[]], {"a": [None]}, True, 1e308]
     kinds += [{"Variables": {"NAME": value}} for value in (1, "\0", "\ud800", None)]
-    filled = {"FunctionName": "odd", "Name": "live", "StatementId": "s"}
+    filled = {"FunctionName": "odd", "Name": "live", "StatementId": "s", "UUID": "u"}
     filled["Resource"] = "arn:aws:lambda:us-east-1:012345678912:function:odd"
     faults, asked = [], 0
     with closing(http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=20)) as connection:

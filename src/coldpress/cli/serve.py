@@ -22,6 +22,9 @@ _OF_ONE = (
     "snapstart",
     "at_once",
     "log_format",
+    "queues",
+    "batch_size",
+    "batch_window",
 )
 
 
@@ -75,6 +78,19 @@ _OF_ONE = (
     show_default=True,
     help="Where events go that failed three times.",
 )
+@click.option(
+    "--queue", "queues", multiple=True, metavar="URL", help="An SQS queue to take work from; repeat for more."
+)
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1, 10_000),
+    default=10,
+    show_default=True,
+    help="Messages at once, at most.",
+)
+@click.option(
+    "--batch-window", type=click.IntRange(0, 300), default=0, show_default=True, help="Seconds to wait for more."
+)
 @click.pass_context
 def serve(
     context: click.Context,
@@ -98,6 +114,9 @@ def serve(
     at_once: int,
     log_format: str,
     dead_letters: Path,
+    queues: tuple[str, ...],
+    batch_size: int,
+    batch_window: int,
 ) -> None:
     """Run the function in DIR as Lambda would: the Invoke API, a Function URL, and a page to try it on.
 
@@ -109,10 +128,12 @@ def serve(
       coldpress serve out
       coldpress serve out --memory 885 --provisioned 2
       curl http://127.0.0.1:9000/ -d '{"text": "hi"}'
+      coldpress serve out --queue https://sqs.eu-west-1.amazonaws.com/123456789012/work
       coldpress serve --functions ~/.local-lambda
     """
     from coldpress.emulate.front.function_url import UrlSettings
     from coldpress.emulate.front.server import Address
+    from coldpress.emulate.queues.batching import Batching
     from coldpress.emulate.sandboxes.settings import Settings
     from coldpress.emulate.serving import Options, find_target, local_credentials, make_local, make_starter, run
     from coldpress.errors import UsageError
@@ -142,7 +163,8 @@ def serve(
         json_log=log_format == "json",
     )
     url = UrlSettings(local_credentials() if auth == "iam" else None, cors, stream)
-    options = Options(Address(host, port), url, network, tmp_mb, layers, dead_letters)
+    batching = Batching(batch_size, batch_window)
+    options = Options(Address(host, port), url, network, tmp_mb, layers, dead_letters, queues, batching)
     starter = make_starter(found, settings, options)
     run(lambda: make_local(starter, found, settings, options), _started)
 
@@ -195,6 +217,8 @@ def _started_functions(local: "Functions", url: str) -> None:
 
 def _started(local: "Local", url: str) -> None:
     """Say where it is and what cannot be held here, then print the function's log as it comes."""
+    from coldpress.emulate.queues.fed import FedFleet
+
     settings = local.fleet.settings
     click.echo(
         f"{settings.name} is served, {settings.memory_mb} MB, at most {settings.concurrency} at once", err=True
@@ -202,6 +226,9 @@ def _started(local: "Local", url: str) -> None:
     click.echo(f"  Function URL   {url}/", err=True)
     click.echo(f"  Invoke API     --endpoint-url {url} --function-name {settings.name}", err=True)
     click.echo(f"  the page       {url}/_/", err=True)
+    if isinstance(local.fleet, FedFleet):
+        for poller in local.fleet.pollers:
+            click.echo(f"  takes work of  {poller.queue.arn}", err=True)
     for one in local.fleet.starter.held:
         if not one.enforced:
             click.echo(f"  not as on Lambda: {one.what}: {one.how}", err=True)

@@ -15,6 +15,8 @@ from coldpress.emulate.control.server import Functions
 from coldpress.emulate.front.function_url import UrlSettings
 from coldpress.emulate.front.server import Address, Local
 from coldpress.emulate.front.signatures import Credentials
+from coldpress.emulate.queues.batching import Batching
+from coldpress.emulate.queues.fed import FedFleet
 from coldpress.emulate.sandbox import base_python, interpreter_for
 from coldpress.emulate.sandboxes.fleet import Fleet
 from coldpress.emulate.sandboxes.logbook import Entry
@@ -47,6 +49,9 @@ class Options:
     tmp_mb: int = 512
     layers: Path | None = None
     dead_letters: Path = Path("dead-letters.jsonl")
+    #: by URL or ARN, and how their messages come
+    queues: tuple[str, ...] = ()
+    batching: Batching = field(default_factory=Batching)
 
 
 def find_target(named: str | Path) -> Target:
@@ -120,7 +125,11 @@ def local_credentials() -> Credentials:
 def make_local(starter: Starter, target: Target, settings: Settings, options: Options) -> Local:
     settings = replace(settings, arch=host_architecture())
     facts = {**target.facts, "streaming": options.url.streams}
-    return Local(Fleet(settings, starter), options.url, options.dead_letters, options.address, facts)
+    fleet = Fleet(settings, starter)
+    if options.queues:
+        most = min(options.batching.concurrency, settings.concurrency * settings.at_once)
+        fleet = FedFleet(settings, starter, options.queues, replace(options.batching, concurrency=most))
+    return Local(fleet, options.url, options.dead_letters, options.address, facts)
 
 
 class _Runs(Protocol):

@@ -19,6 +19,10 @@ def conflict(what: str) -> Refusal:
     return Refusal(409, "ResourceConflictException", what)
 
 
+def in_use(what: str) -> Refusal:
+    return Refusal(400, "ResourceInUseException", what)
+
+
 def invalid(what: str) -> Refusal:
     return Refusal(400, "InvalidParameterValueException", what)
 

@@ -107,7 +107,7 @@ class Fleets:
             fleet = VersionFleet(settings, world, self.share(self._store.functions.get(name, function)))
             await fleet.start()
             self._store.hold(digest)
-        fleet.log.listeners.append(lambda entries: self._tell(name, entries))
+        fleet.log.listeners.append(lambda entries: self.tell(name, entries))
         background = Background(fleet, self._dead_letters)
         made = Served(fleet, background, InvokeApi(fleet, background, version), str(config["RevisionId"]), digest)
         current = self._store.functions.get(name)
@@ -168,7 +168,7 @@ class Fleets:
         self._providing.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, Refusal):  # a version that is gone needs nobody
-            self._tell("", [Entry(time.time(), "", f"sandboxes could not be started ahead: {error}")])
+            self.tell("", [Entry(time.time(), "", f"sandboxes could not be started ahead: {error}")])
 
     def _retire(self, served: Served) -> None:
         if served.background.waiting:
@@ -183,7 +183,7 @@ class Fleets:
         self._retiring[task] = served
         task.add_done_callback(lambda done: self._retiring.pop(done, None))
 
-    def _tell(self, name: str, entries: list[Entry]) -> None:
+    def tell(self, name: str, entries: list[Entry]) -> None:
         self.logs.setdefault(name, deque(maxlen=_LINES)).extend(entries)
         for listener in self.log_listeners:
             listener(name, entries)

@@ -11,6 +11,7 @@ from coldpress.emulate.control import errors, names
 from coldpress.emulate.control.calls import Said
 from coldpress.emulate.control.code import MOST_CODE
 from coldpress.emulate.control.configs import told
+from coldpress.emulate.control.feeders import Feeders
 from coldpress.emulate.control.fleets import Fleets
 from coldpress.emulate.control.store import Function, Store
 
@@ -24,7 +25,11 @@ class Plane:
     #: numbers from 0 to 1 that an alias's weights decide by
     draw: Callable[[], float] = field(default_factory=lambda: Random().random)  # noqa: S311 - routes, guards nothing
     most_code: int = MOST_CODE
+    feeders: Feeders = field(init=False)
     _busy: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.feeders = Feeders(self.store, self.fleets, self.route)
 
     def function(self, name: str, qualifier: str = "") -> Function:
         found = self.store.functions.get(name)
@@ -54,7 +59,7 @@ class Plane:
                 if drawn < weight:
                     return str(version)
         version = self.version(function, qualifier)
-        if self._phase(function.name, version) == "Pending":
+        if self.phase(function.name, version) == "Pending":
             raise errors.conflict(
                 "The operation cannot be performed at this time. "
                 "The function is currently in the following state: Pending"
@@ -68,7 +73,7 @@ class Plane:
 
     def check_idle(self, name: str) -> None:
         """Lambda makes one change after the other, and says so."""
-        if self._phase(name, names.LATEST):
+        if self.phase(name, names.LATEST):
             raise errors.conflict(
                 "The operation cannot be performed at this time. "
                 f"An update is in progress for resource: {names.arn(name)}"
@@ -78,7 +83,8 @@ class Plane:
         for key in [key for key in self._busy if key[0] == name]:
             del self._busy[key]
 
-    def _phase(self, name: str, version: str) -> str:
+    def phase(self, name: str, version: str = "") -> str:
+        """What is being done to a function's version, or to a mapping; empty when it is over."""
         phase, until = self._busy.get((name, version), ("", 0.0))
         if phase and time.monotonic() >= until:
             del self._busy[name, version]
@@ -86,7 +92,7 @@ class Plane:
         return phase
 
     def status(self, name: str, version: str) -> Said:
-        match self._phase(name, version):
+        match self.phase(name, version):
             case "Pending":
                 return {
                     "State": "Pending",

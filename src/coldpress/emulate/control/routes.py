@@ -5,7 +5,17 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from coldpress.emulate.control import aliases, concurrency, errors, functions, permissions, tags, urls, versions
+from coldpress.emulate.control import (
+    aliases,
+    concurrency,
+    errors,
+    functions,
+    mappings,
+    permissions,
+    tags,
+    urls,
+    versions,
+)
 from coldpress.emulate.control.calls import Call, Said
 from coldpress.emulate.control.plane import Plane
 
@@ -18,6 +28,8 @@ _ALIAS = f"{_ONE}/aliases/{{Name}}"
 _RESERVED = "/2017-10-31/functions/{FunctionName}/concurrency"
 _PROVISIONED = "/2019-09-30/functions/{FunctionName}/provisioned-concurrency"
 _URL = "/2021-10-31/functions/{FunctionName}/url"
+_MAPPINGS = "/2015-03-31/event-source-mappings"
+_MAPPING = f"{_MAPPINGS}/{{UUID}}"
 _TAGS = "/2017-03-31/tags/{Resource}"
 
 
@@ -70,6 +82,11 @@ ROUTES = (
     Route("UpdateFunctionUrlConfig", "PUT", _URL, urls.update),
     Route("DeleteFunctionUrlConfig", "DELETE", _URL, urls.delete, 204),
     Route("ListFunctionUrlConfigs", "GET", f"{_URL}s", urls.list_of),
+    Route("CreateEventSourceMapping", "POST", _MAPPINGS, mappings.create, 202),
+    Route("ListEventSourceMappings", "GET", _MAPPINGS, mappings.list_of),
+    Route("GetEventSourceMapping", "GET", _MAPPING, mappings.get),
+    Route("UpdateEventSourceMapping", "PUT", _MAPPING, mappings.update, 202),
+    Route("DeleteEventSourceMapping", "DELETE", _MAPPING, mappings.delete, 202),
     Route("TagResource", "POST", _TAGS, tags.add, 204),
     Route("UntagResource", "DELETE", _TAGS, tags.remove, 204),
     Route("ListTags", "GET", _TAGS, tags.list_of),

@@ -56,11 +56,13 @@ class Functions:
             try:
                 for function in [*store.functions.values()]:
                     self.plane.provide(function)
+                self.plane.feeders.start_all()
                 started(front.base)
                 await stop.wait()
             finally:
                 server.close()
                 await front.finish()
+                await self.plane.feeders.close()
                 await fleets.close()
                 front.close()
                 await asyncio.sleep(0)  # transports close on the loop's next turn
@@ -70,5 +72,6 @@ class Functions:
     def _asked_to_stop(self, stop: asyncio.Event) -> None:
         """The first time what is under way may end; the second time nothing may."""
         if stop.is_set():
+            self.plane.feeders.hurry()
             self.plane.fleets.hurry()
         stop.set()

@@ -1,7 +1,8 @@
-"""Deployed functions on disk: FOLDER/functions/NAME.json and FOLDER/code/SHA256.
+"""Deployed functions on disk: FOLDER/functions/NAME.json, FOLDER/mappings/UUID.json and FOLDER/code/SHA256.
 
 One function is one file, and a change of it is one rename: it has happened or it has not, whatever comes between.
-Code lies unpacked under the hash of its zip, so that versions share it.
+So is an event source mapping, which outlives its function, as on Lambda. Code lies unpacked under the hash of its
+zip, so that versions share it.
 """
 
 import fcntl
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeVar
 
 from coldpress.errors import ColdpressError, UsageError
 
@@ -23,6 +24,7 @@ _FORMAT = 1
 _PARTIAL = ".partial-"
 _HASH = re.compile(r"[0-9a-f]{64}")
 
+_State = TypeVar("_State")
 #: a FunctionConfiguration, less what is known only when it is asked for
 Config = dict[str, Any]
 
@@ -45,6 +47,22 @@ class Function:
     reserved: int | None = None
 
 
+@dataclass(frozen=True)
+class Mapping:
+    """An event source mapping: which queue feeds which function, and how."""
+
+    uuid: str
+    queue: str
+    function: str
+    qualifier: str
+    enabled: bool
+    size: int
+    window: int
+    concurrency: int | None
+    reports: bool
+    modified: float
+
+
 class Store:
     """The functions of one folder, which nobody else may have open."""
 
@@ -52,6 +70,7 @@ class Store:
         self.folder = folder.resolve()
         self._states = self.folder / "functions"
         self._code = self.folder / "code"
+        self._mappings = self.folder / "mappings"
         try:
             self._code.mkdir(parents=True, exist_ok=True)
             self._states.mkdir(exist_ok=True, mode=0o700)  # variables may be secrets
@@ -68,9 +87,11 @@ class Store:
         #: code that is unpacked and not yet anybody's, or whose sandboxes still run
         self._held: Counter[str] = Counter()
         try:
-            for left in [*self._states.glob(f"{_PARTIAL}*"), *self._code.glob(f"{_PARTIAL}*")]:
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
-            self.functions = {path.stem: _read(path) for path in sorted(self._states.glob("*.json"))}
+            for kept in (self._states, self._mappings, self._code):
+                for left in kept.glob(f"{_PARTIAL}*"):
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
+            self.functions = {path.stem: _read(path, Function) for path in sorted(self._states.glob("*.json"))}
+            self.mappings = {path.stem: _read(path, Mapping) for path in sorted(self._mappings.glob("*.json"))}
             self.sweep()
         except BaseException:
             self.close()
@@ -81,24 +102,23 @@ class Store:
 
     def save(self, function: Function) -> None:
         """Whole or not at all."""
-        path = self._states / f"{function.name}.json"
-        beside = self._states / f"{_PARTIAL}{token_hex(8)}"
-        try:
-            with beside.open("w", encoding="utf-8") as file:
-                json.dump({"format": _FORMAT, **asdict(function)}, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.rename(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
-        settle(self._states)
+        _write(self._states / f"{function.name}.json", function)
         self.functions[function.name] = function
 
     def remove(self, name: str) -> None:
         del self.functions[name]
         (self._states / f"{name}.json").unlink()
         settle(self._states)
+
+    def save_mapping(self, mapping: Mapping) -> None:
+        self._mappings.mkdir(exist_ok=True)
+        _write(self._mappings / f"{mapping.uuid}.json", mapping)
+        self.mappings[mapping.uuid] = mapping
+
+    def remove_mapping(self, uuid: str) -> None:
+        del self.mappings[uuid]
+        (self._mappings / f"{uuid}.json").unlink()
+        settle(self._mappings)
 
     # code
 
@@ -160,14 +180,30 @@ def settle(folder: Path) -> None:
         os.close(handle)
 
 
-def _read(path: Path) -> Function:
+def _write(path: Path, state: "Function | Mapping") -> None:
+    """Beside, then in one rename."""
+    beside = path.with_name(f"{_PARTIAL}{token_hex(8)}")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            json.dump({"format": _FORMAT, **asdict(state)}, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.rename(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    settle(path.parent)
+
+
+def _read(path: Path, kind: type[_State]) -> _State:
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
         made = state.pop("format")
         if made == _FORMAT:
-            return Function(**state)
+            return kind(**state)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ColdpressError(
-            f"{path} is not a function's state ({error}): it was changed by hand; remove it and deploy again"
+            f"{path} is not a {kind.__name__.lower()}'s state ({error}): it was changed by hand; "
+            "remove it and deploy again"
         ) from None
     raise ColdpressError(f"{path} has format {made!r} and this coldpress reads {_FORMAT}: update coldpress")
