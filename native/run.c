@@ -297,10 +297,19 @@ static void place_tokens(struct press_session *s, const int32_t *ids, const uint
         }
 }
 
-/* Few rows are shared out evenly; many go in blocks that fit the cache. */
+/* Rows that the busiest thread has when blocks of that size are taken one after the other. */
+static uint32_t longest_share(uint32_t rows, uint32_t block, uint32_t threads) {
+    uint32_t blocks = (rows + block - 1) / block, rounds = (blocks + threads - 1) / threads;
+    uint32_t is_last_alone = (blocks - 1) % threads == 0;
+    return is_last_alone ? rows - (blocks - 1) * block + (rounds - 1) * block : rounds * block;
+}
+
+/* Few rows are shared out evenly; many go in blocks that fit the cache: as large as may be, or as many for each thread
+ * if then none of them waits so long. */
 static uint32_t block_size(const struct press_session *s, uint32_t rows) {
-    uint32_t share = press_round_up((rows + s->threads - 1) / s->threads, 6);
-    return share < BLOCK ? share : BLOCK;
+    uint32_t even = press_round_up((rows + BLOCK - 1) / BLOCK, s->threads), share = press_round_up((rows + even - 1) / even, 6);
+    if (rows <= BLOCK * s->threads) return share;
+    return longest_share(rows, share, s->threads) < longest_share(rows, BLOCK, s->threads) ? share : BLOCK;
 }
 
 /* Texts that fit the buffers together. */

@@ -87,14 +87,14 @@ def _ask(task: "Any", found: "list[Item]") -> None:
             continue
         given = [next(answers) for _ in item.values]
         if item.is_lines:
-            item.answers = [one if isinstance(one, str) else _as_line(one) for one in given]
+            item.answers = [one if isinstance(one, str) else as_line(one) for one in given]
         elif isinstance(given[0], str):
             item.answers = [given[0]]
         else:
             item.trouble = given[0]
 
 
-def _as_line(trouble: Exception) -> str:
+def as_line(trouble: Exception) -> str:
     if isinstance(trouble, BadRequest):
         return error_body(trouble)
     return dumps({"error": {"code": type(trouble).__name__, "message": str(trouble)[:500]}})

@@ -71,8 +71,7 @@ class Meter:
         for one in used:
             figures |= {"CacheHit": int(one.hit), "BatchSize": one.texts, "Tokens": one.tokens}
             self._write(one.name, about, figures if one.hit else {**figures, "LoadTime": one.load_ms})
-            figures |= {"ColdStart": 0, "Failure": 0}  # counted once a request, however many models it used
-            figures.pop("LoadTime", None)
+            figures = {}  # what is a request's own is told once, however many models it used
         return None
 
     def _write(self, model: str, about: str, figures: dict[str, float]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from deploy_account import pressed
+from deploy_account import connect, pressed
 
 from coldpress.artifact import Artifact
 
@@ -97,3 +97,18 @@ def test_the_other_commands(run: Callable[..., subprocess.CompletedProcess[str]]
     assert other("delete", "small", "--yes").returncode == 0
     gone = other("status", "small")
     assert gone.returncode == 1 and "there is no function small in eu-west-1" in gone.stderr
+
+
+def test_queues_and_answers(run: Callable[..., subprocess.CompletedProcess[str]], account: str) -> None:
+    connect(account).call("sqs", "create_queue", QueueName="jobs")
+    jobs = "arn:aws:sqs:eu-west-1:123456789012:jobs"
+    looked = run("--dry-run", "--queue", jobs, "--batch-size", "5", "--sink", "s3://answers/small")
+    words = " ".join(looked.stderr.split())
+    assert looked.returncode == 0 and "queue jobs 5 messages at once at most; hides them for 30 s" in words
+    assert "may write its own log, s3:PutObject, sqs:ReceiveMessage" in words
+    wrong = run("--dry-run", "--queue", "jobs")
+    assert wrong.returncode == 2 and "--queue 'jobs' is not a queue; write it as arn:aws:sqs:" in wrong.stderr
+    short = run("--dry-run", "--queue", jobs, "--timeout", "60")
+    assert short.returncode == 1 and "--attributes VisibilityTimeout=360" in short.stderr
+    bucket = run("--dry-run", "--bucket", "s3://answers/in", "--sink", "s3://answers/in/out")
+    assert bucket.returncode == 2 and "would be asked again, for ever" in bucket.stderr

@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -12,6 +13,7 @@ from coldpress.artifact import Artifact
 from coldpress.deploy.aws import Aws, connect
 from coldpress.deploy.manage import delete, rollback, status
 from coldpress.deploy.plan import plan
+from coldpress.deploy.queues import Queue
 from coldpress.deploy.rollout import alike, invoke, samples
 from coldpress.deploy.steps import Facts
 from coldpress.deploy.wanted import Wanted
@@ -66,3 +68,32 @@ def test_a_token_guards_the_url(local: str, artifact: Artifact) -> None:
     assert ask({}) == 401
     assert ask({"Authorization": "Bearer wrong"}) == 401
     assert ask({"Authorization": f"Bearer {facts.token}"}) == 200
+
+
+def test_a_queue_is_mapped_changed_and_gone(
+    local: str, server: str, artifact: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The local Lambda takes its messages; SQS is moto's."""
+    for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "secret"), ("ENDPOINT_URL_SQS", server)):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    sqs = Aws(region="us-east-1", endpoint_url=server)
+    url = sqs.call("sqs", "create_queue", QueueName="jobs", Attributes={"VisibilityTimeout": "180"})["QueueUrl"]
+    jobs = Queue.parse("--queue", url)
+    _, aws = deploy(local, Wanted("minilm", artifact, queues=(jobs,)))
+    assert aws.writes[-1] == ("lambda", "create_event_source_mapping")
+    assert deploy(local, Wanted("minilm", artifact, queues=(jobs,)))[1].writes == []
+    _, aws = deploy(local, Wanted("minilm", artifact, queues=(jobs,), batch_size=3))
+    assert aws.writes == [("lambda", "update_event_source_mapping")]
+    sqs.call("sqs", "send_message", QueueUrl=url, MessageBody="hello")
+    waiting = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    for _ in range(300):
+        found = sqs.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=waiting)["Attributes"]
+        if not any(map(int, found.values())):
+            break
+        sleep(0.1)
+    assert not any(map(int, found.values())), "the message was not taken"
+    _, aws = deploy(local, Wanted("minilm", artifact))
+    assert aws.writes == [("lambda", "delete_event_source_mapping")]
+    deploy(local, Wanted("minilm", artifact, queues=(jobs,)))
+    delete(aws, "minilm").run()
+    assert aws.call("lambda", "list_event_source_mappings")["EventSourceMappings"] == []

@@ -5,8 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from coldpress.artifact import Artifact
+from coldpress.bulk.places import Places
+from coldpress.deploy.queues import Queue
 from coldpress.deploy.scaling import Autoscale, Schedule
+from coldpress.deploy.sink import Sink
 from coldpress.deploy.wanted import Wanted
+from coldpress.deploy.watch import Watch
 from coldpress.export.run import contents
 
 REGION, ACCOUNT = "eu-west-1", "123456789012"
@@ -19,6 +23,11 @@ SAID = {
 DAY = Schedule.parse("cron(0 8 ? * MON-FRI *)@Europe/Berlin=5:20")
 NIGHT = Schedule.parse("cron(0 20 ? * MON-FRI *)@Europe/Berlin=1:4")
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/theirs"
+TOPIC = f"arn:aws:sns:{REGION}:{ACCOUNT}:alarms"
+JOBS, IN_ORDER, ANSWERS = (
+    Queue.parse("--queue", f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}")
+    for name in ("jobs", "in_order.fifo", "answers")
+)
 STRANGE = {"QUOTES": "'\"`", "TEMPLATE": "${HOME} %{if} $${x} {{y}}", "LINES": "a\n b\t\\n", "WORDS": "ü 🙂 № yes"}
 
 #: every option of the command, alone and together
@@ -49,6 +58,34 @@ CASES: dict[str, dict[str, Any]] = {
         "reserved": 5,
         "env": STRANGE,
         "tags": {"team": "ml", "cost center": "42/a+b=c"},
+    },
+    "queues": {
+        "queues": (JOBS, IN_ORDER),
+        "batch_size": 5,
+        "sink": Sink.parse('s3://answers/{a} b/$\'""/'),
+        "url": "none",
+    },
+    "many_messages": {
+        "queues": (JOBS,),
+        "batch_size": 1000,
+        "sink": Sink.parse(ANSWERS.url),
+        "role": ROLE,
+        "tags": {"team": "ml"},
+    },
+    "answers": {"sink": Sink.parse(ANSWERS.url), "package": "image"},
+    "mapped": {"bulk": Places.parse("s3://texts/2026/", "s3://answers/2026"), "tags": {"team": "ml"}},
+    "mapped_by_theirs": {
+        "bulk": Places.parse("s3://texts/", "s3://texts/done/"),
+        "role": ROLE,
+        "package": "image",
+    },
+    "watched": {"watch": Watch(), "url": "token"},
+    "watched_closely": {
+        "watch": Watch(TOPIC, 800),
+        "queues": (JOBS,),
+        "autoscale": Autoscale.parse("1:10@70%"),
+        "arch": "arm64",
+        "tags": {"team": "ml"},
     },
 }
 

@@ -41,6 +41,13 @@ def door(has: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(has.get(name) for name in ("Action", "Principal", "FunctionUrlAuthType", "InvokedViaFunctionUrl"))
 
 
+def mapping(has: dict[str, Any]) -> tuple[Any, ...]:
+    """Of a queue to the alias."""
+    names = ("EventSourceArn", "BatchSize", "FunctionResponseTypes")
+    whole = [*(has[name] for name in names), has.get("MaximumBatchingWindowInSeconds", 0)]
+    return (*whole, has["FunctionName"].rpartition(":")[2], has["Tags"])
+
+
 def untagged(listed: Any) -> dict[str, str]:
     return {one["Key"]: one["Value"] for one in listed or []}
 
@@ -58,13 +65,15 @@ class _Recorder(Aws):
         self.made.setdefault(operation, []).append(said)
         if operation == "describe_log_groups":
             return {"logGroups": []}
+        if operation == "get_queue_attributes":
+            return {"Attributes": {"VisibilityTimeout": "180"}}
         if operation == "get_provisioned_concurrency_config":
             return {"Status": "READY"}
         role = f"arn:aws:iam::{ACCOUNT}:role/{said.get('RoleName')}"
         return {"Role": {"Arn": role}, "Version": "1", "FunctionUrl": "https://…"}
 
     def find(self, service: str, operation: str, **said: Any) -> Any | None:
-        return None
+        return self.call(service, operation, **said) if service == "sqs" else None
 
     def wait(self, service: str, waiter: str, **said: Any) -> None:
         pass
@@ -104,6 +113,7 @@ def by_deploy(wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> Made:
             for one in made.get("put_scaling_policy", [])
         ],
         "schedules": sorted(map(schedule, made.get("put_scheduled_action", []))),
+        "queues": sorted(map(mapping, made.get("create_event_source_mapping", []))),
     }
 
 
@@ -139,7 +149,7 @@ def by_template(resources: dict[str, dict[str, Any]]) -> Made:
     (log,), (has,), (version,), (alias,) = map(
         all_of, ("Logs::LogGroup", "Lambda::Function", "Lambda::Version", "Lambda::Alias")
     )
-    role = all_of("IAM::Role")
+    role = [one for one in all_of("IAM::Role") if "lambda" in json.dumps(one["AssumeRolePolicyDocument"])]
     target = all_of("ApplicationAutoScaling::ScalableTarget")
     live = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:small:live"
     assert version["FunctionName"] == alias["FunctionName"] == "small"
@@ -173,4 +183,21 @@ def by_template(resources: dict[str, dict[str, Any]]) -> Made:
             for one in all_of("ApplicationAutoScaling::ScalingPolicy")
         ],
         "schedules": sorted(schedule(one) for has in target for one in has.get("ScheduledActions", [])),
+        "queues": sorted(
+            mapping({**one, "Tags": untagged(one["Tags"])}) for one in all_of("Lambda::EventSourceMapping")
+        ),
+    }
+
+
+def watching(resources: dict[str, dict[str, Any]]) -> Made:
+    """What a template has beyond deploy: the dashboard, and the alarms by their names."""
+
+    def all_of(kind: str) -> list[dict[str, Any]]:
+        return [one["Properties"] for one in resources.values() if one["Type"] == f"AWS::CloudWatch::{kind}"]
+
+    (board,) = all_of("Dashboard")
+    return {
+        "name": board["DashboardName"],
+        "body": json.loads(board["DashboardBody"]),
+        "alarms": {one["AlarmName"]: {**one, "Tags": untagged(one.get("Tags"))} for one in all_of("Alarm")},
     }

@@ -88,8 +88,9 @@ class _Reading:
         match resource["Type"], attribute:
             case "AWS::Logs::LogGroup", "Arn":
                 return f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:{has['LogGroupName']}:*"
-            case "AWS::IAM::Role", "Arn":
-                return f"arn:aws:iam::{ACCOUNT}:role/{self.value(has['RoleName'])}"
+            case "AWS::IAM::Role", _:
+                name = self.value(has["RoleName"])
+                return str(name) if attribute == "Ref" else f"arn:aws:iam::{ACCOUNT}:role/{name}"
             case "AWS::Lambda::Function", "Ref":
                 return str(has["FunctionName"])
             case "AWS::Lambda::Version", "Version":
@@ -101,7 +102,8 @@ class _Reading:
         raise AssertionError(f"{key} is not known by its {attribute}")
 
     def _sub(self, template: str) -> str:
-        return re.sub(r"\$\{([A-Za-z0-9:]+)\}", lambda found: str(self._ref(found[1])), template)
+        filled = re.sub(r"\$\{([A-Za-z0-9:]+)\}", lambda found: str(self._ref(found[1])), template)
+        return filled.replace("${!", "${")
 
     def _join(self, parts: list[Any]) -> str:
         return str(parts[0]).join(str(one) for one in self.value(parts[1]))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from export_cases import CASES, SAID, text, wanted
-from export_made import by_deploy, by_template
-from export_templates import resources
+from export_made import by_deploy, by_template, watching
+from export_templates import parsed, resources
 from test_export_cloudformation import lint
 
 from coldpress.export.run import contents, export
@@ -61,6 +61,12 @@ def template(synthesized: Path, case: str) -> dict[str, Any]:
 def test_it_makes_what_deploy_makes(synthesized: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = by_template(resources(template(synthesized, case)))
     assert made == by_deploy(wanted(synthesized, case), monkeypatch)
+
+
+@pytest.mark.parametrize("case", [one for one in CASES if "watch" in CASES[one]])
+def test_it_is_watched_as_by_cloudformation(synthesized: Path, case: str) -> None:
+    expected = parsed(text("cloudformation", wanted(synthesized, case), "template.yaml"))
+    assert watching(resources(template(synthesized, case))) == watching(resources(expected))
 
 
 def test_the_linter_has_no_objection(synthesized: Path) -> None:

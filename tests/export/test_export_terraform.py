@@ -9,17 +9,18 @@ from typing import Any
 
 import hcl2
 import pytest
-from deploy_account import deploy
+from deploy_account import connect, deploy
 from export_account import state
 from export_cases import CASES, SAID, text, wanted
-from export_made import by_deploy
+from export_made import by_deploy, watching
+from export_templates import parsed, resources
 from export_terraform import by_plan, plugins, run, terraform, write_module, write_root
 
 from coldpress.deploy.wanted import Wanted
 from coldpress.errors import UsageError
 from coldpress.export.model import stack
 from coldpress.export.run import contents
-from coldpress.export.terraform_values import snake
+from coldpress.export.stack import snake
 
 FILES = ("main.tf", "variables.tf", "outputs.tf", "versions.tf")
 NODE = Path(__file__).parents[2] / ".cache" / "node" / "node_modules" / "@cdktf" / "hcl-tools"
@@ -109,6 +110,40 @@ def test_it_plans_what_deploy_makes(
     # the provider that lies here cannot say it; that it is written is looked at below
     expected["doors"] = sorted((*one[:3], None) for one in expected["doors"])
     assert made == expected
+
+
+@pytest.mark.slow
+def test_it_is_watched_as_by_cloudformation(account: str, tmp_path: Path) -> None:
+    """Applied by the real provider; moto keeps the dashboard, the alarms and the mapping as it was told them."""
+    wish = wanted(tmp_path, "watched_closely", autoscale=None)
+    aws = connect(account)
+    aws.call("sqs", "create_queue", QueueName="jobs")
+    write_module(tmp_path / "small", wish)
+    write_root(tmp_path, account, {"small": {}})
+    run(tmp_path, "init", f"-plugin-dir={plugins()}", "-input=false")
+    run(tmp_path, "apply", "-auto-approve", "-input=false")
+    expected = watching(resources(parsed(text("cloudformation", wish, "template.yaml"))))
+    (board,) = aws.call("cloudwatch", "list_dashboards")["DashboardEntries"]
+    assert board["DashboardName"] == expected["name"]
+    kept = aws.call("cloudwatch", "get_dashboard", DashboardName=board["DashboardName"])["DashboardBody"]
+    assert json.loads(kept) == expected["body"]
+    made = {one["AlarmName"]: one for one in aws.call("cloudwatch", "describe_alarms")["MetricAlarms"]}
+    assert made.keys() == expected["alarms"].keys()
+    for name, alarm in expected["alarms"].items():
+        tags = aws.call("cloudwatch", "list_tags_for_resource", ResourceARN=made[name]["AlarmArn"])["Tags"]
+        assert {one["Key"]: one["Value"] for one in tags} == alarm.pop("Tags")
+        assert _ordered(made[name].pop("Metrics")) == _ordered(alarm.pop("Metrics"))
+        assert {key: made[name][key] for key in alarm} == alarm
+    (mapped,) = aws.call("lambda", "list_event_source_mappings")["EventSourceMappings"]
+    assert (mapped["BatchSize"], mapped["FunctionResponseTypes"]) == (10, ["ReportBatchItemFailures"])
+
+
+def _ordered(queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the provider keeps in sets."""
+    for one in queries:
+        if "MetricStat" in one:
+            one["MetricStat"]["Metric"]["Dimensions"].sort(key=lambda dimension: str(dimension["Name"]))
+    return sorted(queries, key=lambda query: str(query["Id"]))
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -26,6 +26,7 @@ class Commands(click.Group):
         "init",
         "invoke",
         "logs",
+        "map",
         "plan",
         "prices",
         "prune",

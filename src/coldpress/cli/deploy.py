@@ -11,6 +11,13 @@ from coldpress.cli.wanted_options import wanted_from, wanted_options
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @wanted_options
+@click.option(
+    "--bucket",
+    "buckets",
+    multiple=True,
+    metavar="S3",
+    help="Ask about objects that are made below s3://bucket/prefix; may be repeated.",
+)
 @click.option("--region", help="[default: the credentials' own]")
 @click.option("--endpoint-url", metavar="URL", help="The local Lambda, or a stand-in for AWS.")
 @click.option("--adopt", is_flag=True, help="Replace a function of that name that coldpress did not make.")
@@ -22,6 +29,7 @@ from coldpress.cli.wanted_options import wanted_from, wanted_options
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def deploy(
     folder: Path,
+    buckets: tuple[str, ...],
     region: str | None,
     endpoint_url: str | None,
     adopt: bool,
@@ -45,14 +53,17 @@ def deploy(
       coldpress deploy out --name minilm --dry-run
       coldpress deploy out --name minilm --url token --yes
       coldpress deploy out --name minilm --canary 10% --for 5m
+      coldpress deploy out --name minilm --queue arn:aws:sqs:eu-west-1:123456789012:jobs --sink s3://answers/minilm
     """
     from coldpress.cli.deploy_table import carry_out, show_findings, show_live, show_price, warn_if_public
     from coldpress.deploy.aws import connect
     from coldpress.deploy.canary import Canary
+    from coldpress.deploy.places import Place
     from coldpress.deploy.plan import plan
 
     tried = Canary.parse(canary, lasts) if canary else None
-    wanted = wanted_from(folder, said, adopt=adopt, check=check, canary=tried)
+    places = tuple(Place.parse("--bucket", one) for one in buckets)
+    wanted = wanted_from(folder, said, adopt=adopt, check=check, canary=tried, buckets=places)
     aws = connect(region, endpoint_url)
     if doctor:
         show_findings(wanted)

@@ -24,8 +24,15 @@ _OPTIONS = [
     click.option("--retention", type=int, default=14, show_default=True, help="Days that its log is kept."),
     click.option("--tag", multiple=True, metavar="K=V", help="May be repeated."),
     click.option(
-        "--role", metavar="ARN", help="[default: one is made that may write its own log, and nothing else]"
+        "--role", metavar="ARN", help="[default: one is made that may do what is needed here, and nothing else]"
     ),
+    click.option(
+        "--sink", metavar="PLACE", help="Where answers to events go: s3://bucket/prefix, a queue's URL, or log."
+    ),
+    click.option(
+        "--queue", multiple=True, metavar="QUEUE", help="Take its messages: an ARN or a URL; may be repeated."
+    ),
+    click.option("--batch-size", type=int, default=10, show_default=True, help="Messages at once, at most."),
     click.option(
         "--url",
         type=click.Choice(["iam", "token", "public", "none"]),
@@ -58,7 +65,9 @@ def wanted_from(folder: Path, said: dict[str, Any], **more: Any) -> "Wanted":
     """What they say, taken together; `said` is as click names them."""
     from coldpress.artifact import Artifact
     from coldpress.deploy.options import pairs, recommended_memory
+    from coldpress.deploy.queues import Queue
     from coldpress.deploy.scaling import Autoscale, Schedule
+    from coldpress.deploy.sink import Sink
     from coldpress.deploy.wanted import Wanted
 
     artifact = Artifact.open(folder)
@@ -76,6 +85,9 @@ def wanted_from(folder: Path, said: dict[str, Any], **more: Any) -> "Wanted":
         retention_days=said["retention"],
         tags=pairs("--tag", said["tag"]),
         role=said["role"],
+        sink=Sink.parse(said["sink"]) if said["sink"] else None,
+        queues=tuple(Queue.parse("--queue", one) for one in said["queue"]),
+        batch_size=said["batch_size"],
         url=said["url"],
         provisioned=said["provisioned"],
         autoscale=Autoscale.parse(said["autoscale"]) if said["autoscale"] else None,

@@ -154,6 +154,10 @@ _ABSENT = {
     "RepositoryNotFoundException",
     "RepositoryPolicyNotFoundException",
     "ImageNotFoundException",
+    "AWS.SimpleQueueService.NonExistentQueue",
+    "QueueDoesNotExist",
+    "StateMachineDoesNotExist",
+    "NoSuchKey",
 }
 
 

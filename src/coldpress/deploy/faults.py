@@ -27,17 +27,33 @@ _MEANS = {
 #: the same by words of theirs, where one name stands for many errors
 _ROLE = "cannot be assumed by Lambda"
 _IMAGE_DENIED = "permission to access the ECR image"
+#: of a role that is new to Step Functions
+_STATES_ROLE = "is authorized to assume the provided role"
 #: of a role that is new: its id has not come everywhere yet
 _GRANT = "KMS key is invalid for CreateGrant"
 #: while AWS moves what is kept ready from one version to the next
 _MOVING = "Alias with weights can not be used with Provisioned Concurrency"
+#: of a role whose policy is new, or that somebody else has to give it
+_RECEIVE = "does not have permissions to call ReceiveMessage"
+#: of a bucket that may invoke the function since a moment ago
+_DESTINATION = "Unable to validate the following destination"
+#: of a queue that was taken away a moment ago, and is to come back
+_STILL_MAPPED = "An event source mapping with"
 _WORDS = {
+    _RECEIVE: "the role must allow sqs:ReceiveMessage, sqs:DeleteMessage and sqs:GetQueueAttributes on the queue",
+    "Queue visibility timeout": "a message must stay hidden for as long as the function may take, better six "
+    "times that: give the queue a longer visibility timeout, or the function a shorter --timeout",
     _ROLE: "the role cannot be used yet, or never by Lambda: look at its trust policy",
     _IMAGE_DENIED: "the repository's policy must let lambda.amazonaws.com read it: deploy again, which sets it",
     "UnreservedConcurrentExecution": "the account has not enough concurrency left: ask for less, or AWS for more",
     "Source image": "the image is not in the registry: deploy again, which sends it",
     "less than or equal to 3008": "new accounts are held to 3,008 MB: --memory 3008, or ask AWS for more",
 }
+#: whatever they are about; the last one is said of a mapping that is still being made or changed
+_PASSING = (
+    *("TooManyRequestsException", "ThrottlingException", "Throttling", "ServiceException"),
+    "ResourceInUseException",
+)
 #: AWS says what is missing, mostly; and some actions are not called as their operations are
 _ACTION = re.compile(r"not authorized to perform: ([A-Za-z0-9-]+:[A-Za-z0-9*]+)")
 _ACTIONS = {
@@ -61,11 +77,14 @@ def _of(error: Exception) -> tuple[str, str]:
 def may_pass(error: Exception) -> bool:
     """Whether it is worth to ask again in a while."""
     code, words = _of(error)
-    if code in ("TooManyRequestsException", "ThrottlingException", "Throttling", "ServiceException"):
+    if code in _PASSING:
         return True
     if code == "ResourceConflictException":
-        return "update is in progress" in words or "Pending" in words or "in the following state" in words
-    return any(passing in words for passing in (_ROLE, _IMAGE_DENIED, _GRANT, _MOVING))
+        return any(
+            one in words for one in ("update is in progress", "Pending", "in the following state", _STILL_MAPPED)
+        )
+    passing = (_ROLE, _IMAGE_DENIED, _GRANT, _MOVING, _RECEIVE, _DESTINATION, _STATES_ROLE)
+    return any(one in words for one in passing)
 
 
 def fault(error: Exception, service: str, operation: str, region: str) -> Exception:

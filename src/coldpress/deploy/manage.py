@@ -8,7 +8,7 @@ from coldpress.deploy import removal
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.canary import weigh
 from coldpress.deploy.log import last_errors
-from coldpress.deploy.parts import scaling, url
+from coldpress.deploy.parts import bucket, queue, scaling, url
 from coldpress.deploy.parts.function import token_hash
 from coldpress.deploy.plan import Deployment
 from coldpress.deploy.spending import Spending, month_so_far
@@ -141,10 +141,14 @@ def delete(aws: Aws, name: str) -> Deployment:
             raise DeployError(f"{name} was not made by coldpress: delete it where it was made")
         found = status(aws, name)
         steps += [removal.url(aws, name, found.url)] if found.url else []
-        steps += scaling.ended(aws, name)
+        policy = url.read_policy(aws.find("lambda", "get_policy", FunctionName=name, Qualifier=ALIAS))
+        steps += bucket.ended(aws, name, policy) + queue.ended(aws, name) + scaling.ended(aws, name)
         steps.append(removal.function(aws, name, found.versions))
     else:
         steps += scaling.ended(aws, name)
+    from coldpress.bulk import grants  # which is made of what deploy is made of
+
+    steps += grants.ended(aws, name)
     steps += removal.repository(aws, name) + removal.uploads(aws, name)
     steps += removal.log(aws, name) + removal.role(aws, name)
     if not steps:

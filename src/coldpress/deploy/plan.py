@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coldpress.deploy.aws import Aws
-from coldpress.deploy.parts import alias, concurrency, function, logs, role, scaling, url
+from coldpress.deploy.parts import alias, bucket, concurrency, function, logs, models, queue, role, scaling, url
 from coldpress.deploy.steps import Facts, Step
 from coldpress.deploy.wanted import ALIAS, CLOSED, OURS, Wanted
 from coldpress.errors import DeployError, UsageError
@@ -37,7 +37,9 @@ def plan(aws: Aws, wanted: Wanted) -> Deployment:
     """Reads only."""
     facts = Facts()
     name, alias_of = wanted.name, {"FunctionName": wanted.name, "Qualifier": ALIAS}
-    made = role.steps(aws, wanted, facts) + logs.steps(aws, wanted)
+    queue.check(aws, wanted)
+    allowed = role.plan(aws, wanted, facts)
+    made = allowed.before + logs.steps(aws, wanted) + models.steps(aws, wanted)
     whole = aws.find("lambda", "get_function", FunctionName=name)
     found = whole["Configuration"] if whole else None
     _check_foreign(found, wanted)
@@ -73,6 +75,8 @@ def plan(aws: Aws, wanted: Wanted) -> Deployment:
         made += doors
     if looser:
         made += limits
+    made += queue.steps(aws, wanted, there=here is not None) + bucket.steps(aws, wanted, policy)
+    made += allowed.after
     return Deployment(made, facts)
 
 

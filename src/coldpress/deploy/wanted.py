@@ -5,10 +5,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from coldpress.artifact import Artifact
+from coldpress.deploy.places import Place
+from coldpress.deploy.queues import MOST, MOST_IN_ORDER, Queue
 from coldpress.deploy.scaling import Autoscale, Schedule
+from coldpress.deploy.sink import VARIABLE, Sink
+from coldpress.deploy.watch import METRICS, Watch
 from coldpress.errors import UsageError
 
 if TYPE_CHECKING:
+    from coldpress.bulk.places import Places
     from coldpress.deploy.canary import Canary
 
 ALIAS = "live"
@@ -49,8 +54,19 @@ class Wanted:
     json_log: bool = False
     retention_days: int = 14
     tags: dict[str, str] = field(default_factory=dict)
-    #: an ARN; None: one is made that may write its own log and nothing else
+    #: an ARN; None: one is made that may write its own log, do what sink and queues need, and nothing else
     role: str | None = None
+    #: where answers to events go; None: to the log
+    sink: Sink | None = None
+    #: those that Lambda brings messages of, so many at once
+    queues: tuple[Queue, ...] = ()
+    batch_size: int = MOST_IN_ORDER
+    #: those that tell of the objects that are made there; exports have none
+    buckets: tuple[Place, ...] = ()
+    #: a dashboard and alarms, which only exports have; the function then writes its metrics
+    watch: Watch | None = None
+    #: where `coldpress map` reads and writes: a state machine for its jobs, which only exports have
+    bulk: "Places | None" = None
     url: str = "iam"
     provisioned: int = 0
     #: changes what is kept ready by use, and by the clock
@@ -76,6 +92,7 @@ class Wanted:
                 f"--retention {self.retention_days} is not one of CloudWatch's: {', '.join(map(str, RETENTIONS))}"
             )
         self._check_scaling()
+        self._check_work()
         if self.snapstart and self.tmp_mb > 512:
             raise UsageError(
                 f"SnapStart takes /tmp up to 512 MB, not {self.tmp_mb}: leave out --tmp or --snapstart"
@@ -101,12 +118,45 @@ class Wanted:
         if self.schedules and not ready:
             raise UsageError("--schedule changes what is kept ready: say also --autoscale or --provisioned")
 
+    def _check_work(self) -> None:
+        if not 1 <= self.batch_size <= MOST:
+            raise UsageError(f"--batch-size {self.batch_size} is not from 1 to {MOST:,}")
+        into = self.sink and self.sink.queue
+        names = [(queue.account, queue.name) for queue in self.queues]
+        for queue in self.queues:
+            if names.count((queue.account, queue.name)) > 1:
+                raise UsageError(f"--queue {queue.name} is there twice")
+            if queue.fifo and self.batch_size > MOST_IN_ORDER:
+                raise UsageError(
+                    f"--batch-size {self.batch_size}: Lambda takes {MOST_IN_ORDER} at most of a queue that keeps "
+                    f"its order, as {queue.name}"
+                )
+        if into and (into.account, into.name) in names:
+            raise UsageError(f"answers in {into.name} would be asked again, for ever: take another --sink")
+        for place in self.buckets:
+            if self.sink and self.sink.place and place.holds(self.sink.place):
+                raise UsageError(
+                    f"answers in {self.sink.place} would be asked again, for ever: take another --sink"
+                )
+            overlaps = [one for one in self.buckets if one is not place and place.holds(one)]
+            if overlaps:
+                raise UsageError(f"--bucket {place} holds {overlaps[0]}: S3 tells of an object once; take one")
+        for flag, name, given in (("--sink", VARIABLE, self.sink), ("--watch", METRICS, self.watch)):
+            if given and name in self.env:
+                raise UsageError(f"{flag} sets {name}, and so does --env: take one")
+
     @property
     def image(self) -> bool:
         """Whether it is deployed as a container image."""
         if self.package != "auto":
             return self.package == "image"
         return self.artifact.zip is None and self.artifact.image is not None
+
+    @property
+    def store(self) -> Place | None:
+        """Where its models lie, if that is S3."""
+        at = str(self.artifact.manifest.get("many", {}).get("at", ""))
+        return Place.parse("--models-at", at) if at.startswith("s3://") else None
 
     @property
     def architecture(self) -> str:
@@ -120,4 +170,6 @@ class Wanted:
     def environment(self, token_sha256: str | None = None) -> dict[str, str]:
         """A zip's own loop runs by a wrapper; the token is there as its hash only."""
         guard = {TOKEN: token_sha256} if token_sha256 else {}
-        return {**({} if self.image else WRAPPER), **self.env, **guard}
+        sink = {VARIABLE: self.sink.said} if self.sink else {}
+        metrics = {METRICS: "on"} if self.watch else {}
+        return {**({} if self.image else WRAPPER), **self.env, **sink, **metrics, **guard}

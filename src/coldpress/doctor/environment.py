@@ -39,6 +39,10 @@ _RESERVED = {
 _OWN: dict[str, tuple[str, ...]] = {
     "COLDPRESS_LOAD": ("init", "first-request"),
     "COLDPRESS_LOG": ("text", "json"),
+    "COLDPRESS_METRICS": ("off", "on"),
+    "COLDPRESS_MODEL_MEMORY": (),
+    "COLDPRESS_PRELOAD": (),
+    "COLDPRESS_SINK": (),
     "COLDPRESS_STREAM": ("off", "on"),
     "COLDPRESS_THREADS": (),
     "COLDPRESS_TOKEN_SHA256": (),

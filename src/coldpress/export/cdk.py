@@ -6,9 +6,9 @@ from itertools import groupby
 from typing import Any
 
 from coldpress.artifact import ZIP
-from coldpress.export.cdk_values import class_of, imports, properties, snake, test, value_in
+from coldpress.export.cdk_values import class_of, imports, properties, test, value_in
 from coldpress.export.python import Call, Raw, call, lines, text
-from coldpress.export.stack import Of, Output, Parameter, Resource, Stack, leaves, untagged
+from coldpress.export.stack import Of, Output, Parameter, Resource, Stack, leaves, snake, untagged
 
 APP = "app.py"
 #: with all that is used here; CDK keeps what it has within a major version

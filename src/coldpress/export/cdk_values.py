@@ -1,10 +1,9 @@
 """Values of the stack as Python with aws-cdk-lib."""
 
-import re
 from typing import Any
 
-from coldpress.export.python import Call, Raw, expression, text
-from coldpress.export.stack import If, Joined, Of, Param, Region, Resource, Stack
+from coldpress.export.python import Call, Raw, escaped, expression, quote_for, text
+from coldpress.export.stack import Account, If, Joined, Json, Of, Param, Partition, Region, Resource, Stack, snake
 
 #: where a service's resources are, and how that is called here
 _MODULES = {
@@ -18,18 +17,19 @@ _MODULES = {
 }
 #: whose content is a document of somebody else's, and no property
 _DOCUMENTS = ("AssumeRolePolicyDocument", "PolicyDocument")
+#: whose class is not named for the property
+_CLASSES = {
+    ("cloudwatch.CfnAlarm", "Metrics"): "MetricDataQuery",
+    ("stepfunctions.CfnStateMachine", "Tags"): "TagsEntry",
+}
 #: what CDK calls otherwise than CloudFormation
 _ATTRIBUTES = {
+    ("AWS::IAM::Role", "Name"): "ref",
     ("AWS::Lambda::Function", "Name"): "function_name",
     ("AWS::Lambda::Function", "Arn"): "function_arn",
     ("AWS::Lambda::Alias", "Arn"): "function_arn",
     ("AWS::ApplicationAutoScaling::ScalableTarget", "Id"): "ref",
 }
-
-
-def snake(name: str) -> str:
-    """MemorySize is memory_size, TokenSha256 is token_sha256."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def imports(stack: Stack) -> list[str]:
@@ -67,18 +67,26 @@ def value_in(stack: Stack, value: Any) -> Any:
             made = Raw(f"{snake(value.resource)}.{attribute}")
         case Region():
             made = Raw("self.region")
+        case Account():
+            made = Raw("self.account")
+        case Partition():
+            made = Raw("self.partition")
+        case Json():
+            made = Call("self.to_json_string", (value_in(stack, value.value),))
         case Joined():
-            made = Raw(f'f"{"".join(_part(stack, one) for one in value.parts)}"')
+            quote = quote_for("".join(one for one in value.parts if isinstance(one, str)))
+            made = Raw(f"f{quote}{''.join(_part(stack, one, quote) for one in value.parts)}{quote}")
         case If():
             made = Raw(f"{text(value.yes)} if {test(stack, value.condition)} else {text(value.no)}")
     return made
 
 
-def _part(stack: Stack, value: Any) -> str:
-    """Of a text with values in it."""
+def _part(stack: Stack, value: Any, quote: str) -> str:
+    """Of a text with values in it. Before Python 3.12 an expression there must not have the text's own quotes."""
     if isinstance(value, str):
-        return text(value)[1:-1].replace("{", "{{").replace("}", "}}")
-    return f"{{{expression(value_in(stack, value))}}}"
+        return escaped(value, quote).replace("{", "{{").replace("}", "}}")
+    other = "'" if quote == '"' else '"'
+    return f"{{{expression(value_in(stack, value)).replace(quote, other)}}}"
 
 
 def properties(stack: Stack, resource: Resource) -> tuple[tuple[str, Any], ...]:
@@ -94,6 +102,7 @@ def _property(stack: Stack, owner: str, name: str, value: Any) -> Any:
         return value_in(stack, value)
     if isinstance(value, list):
         one_of = name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
+        one_of = _CLASSES.get((owner, name), one_of)
         return [_property(stack, owner, one_of, one) for one in value]
     if isinstance(value, dict):
         kind = "cdk.CfnTag" if name == "Tag" else f"{owner}.{name}Property"

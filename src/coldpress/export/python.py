@@ -30,11 +30,19 @@ def call(what: str, *places: Any, **names: Any) -> Call:
 
 def text(value: str) -> str:
     """In double quotes, unless others need fewer escapes."""
-    quote = '"' if value.count('"') <= value.count("'") else "'"
-    inner = "".join(
+    quote = quote_for(value)
+    return f"{quote}{escaped(value, quote)}{quote}"
+
+
+def quote_for(value: str) -> str:
+    return '"' if value.count('"') <= value.count("'") else "'"
+
+
+def escaped(value: str, quote: str) -> str:
+    """As it stands between two of these quotes."""
+    return "".join(
         f"\\{one}" if one in (quote, "\\") else one if one.isprintable() else repr(one)[1:-1] for one in value
     )
-    return f"{quote}{inner}{quote}"
 
 
 def lines(head: str, value: Any, depth: int) -> list[str]:

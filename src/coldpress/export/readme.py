@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 from coldpress.artifact import ZIP
 from coldpress.deploy.parts.image import repository_name
-from coldpress.export.stack import Parameter, Stack
+from coldpress.export.stack import Parameter, Stack, snake
 from coldpress.export.terraform import is_direct
-from coldpress.export.terraform_values import snake
 
 README = "README.md"
 _MAKE = "t = secrets.token_urlsafe(32); print(t, hashlib.sha256(t.encode()).hexdigest())"
@@ -53,6 +52,7 @@ def readme(kind: str, stack: Stack) -> str:
         + "".join(f"{line}\n" for line in told.commands)
         + f"```\n\n{told.notes}\n\n{guard}## Parameters\n\n| name | default | |\n|---|---|---|\n"
         + "".join(_row(told, one) for one in parameters)
+        + "".join(f"\n## {heading}\n\n{text}\n" for heading, text in stack.notes)
     )
 
 

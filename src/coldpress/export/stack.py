@@ -32,6 +32,23 @@ class Region:
 
 
 @dataclass(frozen=True)
+class Account:
+    """Whose it is: twelve digits."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Which AWS that is: aws, but in China and for governments."""
+
+
+@dataclass(frozen=True)
+class Json:
+    """A document of somebody else's, which goes as a text; values that are known only then may be in it."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
 class Digest:
     """What follows `@sha256:` in the name of an image."""
 
@@ -106,6 +123,8 @@ class Part:
     parameters: tuple[Parameter, ...] = ()
     conditions: tuple[Condition, ...] = ()
     outputs: tuple[Output, ...] = ()
+    #: for the README: what no template can do, or has to be known; by their headings
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,6 +153,11 @@ class Stack(Part):
         return next(one for one in self.parameters if one.name == name)
 
 
+def snake(name: str) -> str:
+    """MemorySize is memory_size, TokenSha256 is token_sha256, OKActions is ok_actions."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
 def leaves(value: Any) -> Iterator[Any]:
     """All that a value is made of, and the value."""
     yield value
@@ -149,6 +173,8 @@ def leaves(value: Any) -> Iterator[Any]:
             inner = (value.yes, value.no)
         case Digest():
             inner = (value.image,)
+        case Json():
+            inner = (value.value,)
     for one in inner:
         yield from leaves(one)
 

@@ -6,22 +6,25 @@ from typing import Any
 from coldpress.deploy.parts.code import DIRECT
 from coldpress.errors import UsageError
 from coldpress.export.hcl import Block, Raw, document
-from coldpress.export.stack import Output, Parameter, Region, Stack, leaves
+from coldpress.export.stack import Output, Parameter, Partition, Region, Stack, leaves, snake
 from coldpress.export.terraform_resources import blocks
-from coldpress.export.terraform_values import snake, value_in
+from coldpress.export.terraform_values import value_in
 
 #: the provider that this was tried with, and the first one that can say «by the URL and no other way»
 _PROVIDER, _PROVIDER_FOR_OPEN = ">= 5.100", ">= 6.28"
 _TERRAFORM = ">= 1.5"
+#: what the provider tells of where it is
+_ABOUT: dict[type, str] = {Region: "aws_region", Partition: "aws_partition"}
 
 
 def files(stack: Stack) -> dict[str, str]:
     _check(stack)
     heading = f"{stack.name}, as `coldpress export terraform` wrote it; README.md says how to deploy it."
     resources = [block for one in stack.resources for block in blocks(stack, one)]
-    placed = any(isinstance(one, Region) for resource in stack.resources for one in leaves(resource.properties))
+    asked = {type(one) for resource in stack.resources for one in leaves(resource.properties)}
+    known = [Block("data", (name, "current")) for kind, name in _ABOUT.items() if kind in asked]
     return {
-        "main.tf": document([Block("data", ("aws_region", "current"))] * placed + resources, heading),
+        "main.tf": document(known + resources, heading),
         "variables.tf": document([_variable(stack, one) for one in stack.parameters]),
         "outputs.tf": document([_output(stack, one) for one in stack.outputs]),
         "versions.tf": document([_versions(stack)]),

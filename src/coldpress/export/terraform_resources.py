@@ -5,8 +5,8 @@ from typing import Any
 
 from coldpress.artifact import ZIP
 from coldpress.export.hcl import Block, Encoded, Raw
-from coldpress.export.stack import Resource, Stack, untagged
-from coldpress.export.terraform_values import KINDS, address, snake, test, value_in
+from coldpress.export.stack import Resource, Stack, snake, untagged
+from coldpress.export.terraform_values import KINDS, address, test, value_in
 
 _SCALED = ("service_namespace", "scalable_dimension", "resource_id")
 
@@ -66,6 +66,26 @@ def _role(stack: Stack, resource: Resource) -> list[_Made]:
         "policy": Encoded(policy["PolicyDocument"]),
     }
     return [_named(resource, body), ("aws_iam_role_policy", snake(resource.key), allowed)]
+
+
+def _role_policy(stack: Stack, resource: Resource) -> list[_Made]:
+    has = resource.properties
+    role = Raw(f"{address(stack, has['RoleName'].resource)}.name")
+    body = {"name": has["PolicyName"], "role": role, "policy": Encoded(has["PolicyDocument"])}
+    return [_named(resource, body)]
+
+
+def _machine(stack: Stack, resource: Resource) -> list[_Made]:
+    has = resource.properties
+    body = {
+        "name": has["StateMachineName"],
+        "type": has["StateMachineType"],
+        "role_arn": has["RoleArn"],
+        "definition": has["DefinitionString"],
+        **_tags(resource),
+        "depends_on": _after(stack, resource),
+    }
+    return [_named(resource, body)]
 
 
 def _function(stack: Stack, resource: Resource) -> list[_Made]:
@@ -204,14 +224,54 @@ def _policy(stack: Stack, resource: Resource) -> list[_Made]:
     return [_named(resource, body)]
 
 
+def _mapping(stack: Stack, resource: Resource) -> list[_Made]:
+    has = resource.properties
+    body = {
+        "event_source_arn": has["EventSourceArn"],
+        "function_name": has["FunctionName"],
+        "batch_size": has["BatchSize"],
+        "maximum_batching_window_in_seconds": has.get("MaximumBatchingWindowInSeconds"),
+        "function_response_types": has["FunctionResponseTypes"],
+        **_tags(resource),
+    }
+    return [_named(resource, body)]
+
+
+def _dashboard(stack: Stack, resource: Resource) -> list[_Made]:
+    has = resource.properties
+    return [_named(resource, {"dashboard_name": has["DashboardName"], "dashboard_body": has["DashboardBody"]})]
+
+
+def _alarm(stack: Stack, resource: Resource) -> list[_Made]:
+    has = resource.properties
+    body = {snake(name): value for name, value in has.items() if name not in ("Metrics", "Tags")}
+    queries = {"metric_query": [_query(one) for one in has["Metrics"]]}
+    return [_named(resource, {**body, **_tags(resource), **queries})]
+
+
+def _query(has: dict[str, Any]) -> Block:
+    body = {"id": has["Id"], "expression": has.get("Expression"), "label": has.get("Label")}
+    if "MetricStat" in has:
+        metric, asked = has["MetricStat"]["Metric"], has["MetricStat"]
+        dimensions = {one["Name"]: one["Value"] for one in metric["Dimensions"]}
+        what = {"namespace": metric["Namespace"], "metric_name": metric["MetricName"], "dimensions": dimensions}
+        body |= _inner("metric", {**what, "period": asked["Period"], "stat": asked["Stat"]})
+    return Block("metric_query", body={**body, "return_data": has["ReturnData"]})
+
+
 _WRITERS: dict[str, Callable[[Stack, Resource], list[_Made]]] = {
     "AWS::Logs::LogGroup": _log,
     "AWS::IAM::Role": _role,
+    "AWS::IAM::RolePolicy": _role_policy,
+    "AWS::StepFunctions::StateMachine": _machine,
     "AWS::Lambda::Function": _function,
     "AWS::Lambda::Version": _version,
     "AWS::Lambda::Alias": _alias,
     "AWS::Lambda::Url": _url,
     "AWS::Lambda::Permission": _permission,
+    "AWS::Lambda::EventSourceMapping": _mapping,
+    "AWS::CloudWatch::Dashboard": _dashboard,
+    "AWS::CloudWatch::Alarm": _alarm,
     "AWS::ApplicationAutoScaling::ScalableTarget": _target,
     "AWS::ApplicationAutoScaling::ScalingPolicy": _policy,
 }

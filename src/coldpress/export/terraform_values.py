@@ -1,27 +1,26 @@
 """Values of the stack as expressions of Terraform."""
 
-import re
 from typing import Any
 
 from coldpress.export.hcl import Block, Encoded, Raw, template
-from coldpress.export.stack import If, Joined, Of, Param, Region, Stack
+from coldpress.export.stack import Account, If, Joined, Json, Of, Param, Partition, Region, Stack, snake
 
 KINDS = {
     "AWS::Logs::LogGroup": "aws_cloudwatch_log_group",
     "AWS::IAM::Role": "aws_iam_role",
+    "AWS::IAM::RolePolicy": "aws_iam_role_policy",
+    "AWS::StepFunctions::StateMachine": "aws_sfn_state_machine",
     "AWS::Lambda::Function": "aws_lambda_function",
     "AWS::Lambda::Alias": "aws_lambda_alias",
     "AWS::Lambda::Url": "aws_lambda_function_url",
     "AWS::Lambda::Permission": "aws_lambda_permission",
+    "AWS::Lambda::EventSourceMapping": "aws_lambda_event_source_mapping",
+    "AWS::CloudWatch::Dashboard": "aws_cloudwatch_dashboard",
+    "AWS::CloudWatch::Alarm": "aws_cloudwatch_metric_alarm",
     "AWS::ApplicationAutoScaling::ScalableTarget": "aws_appautoscaling_target",
     "AWS::ApplicationAutoScaling::ScalingPolicy": "aws_appautoscaling_policy",
 }
 _ATTRIBUTES = {"Name": "function_name", "FunctionUrl": "function_url"}
-
-
-def snake(name: str) -> str:
-    """MemorySize is memory_size, TokenSha256 is token_sha256."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def address(stack: Stack, key: str) -> str:
@@ -51,6 +50,13 @@ def value_in(stack: Stack, value: Any) -> Any:
             made = _known(stack, value)
         case Region():
             made = Raw("data.aws_region.current.id")
+        case Account():
+            (log,) = stack.of_type("AWS::Logs::LogGroup")  # whose ARN has it, without asking AWS for more
+            made = Raw(f'split(":", {address(stack, log.key)}.arn)[4]')
+        case Partition():
+            made = Raw("data.aws_partition.current.partition")
+        case Json():
+            made = Encoded(value_in(stack, value.value))
         case Joined():
             made = template(tuple(value_in(stack, one) for one in value.parts))
         case If():

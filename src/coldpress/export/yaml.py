@@ -24,6 +24,13 @@ class Tagged:
 
 
 @dataclass(frozen=True)
+class Verbatim:
+    """A text of printable lines, each on a line of its own, the first one not indented."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Noted:
     """A value with a comment above its name, and an empty line above that."""
 
@@ -73,6 +80,9 @@ def _entry(head: str, value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, Tagged):
         head, value = f"{head} !{value.tag}", value.value
     match value:
+        case Verbatim():
+            yield f"{head} |-"
+            yield from (f"{_INDENT * (depth + 1)}{line}" for line in value.text.splitlines())
         case dict() if value:
             yield head
             yield from _mapping(value, depth + 1)
@@ -106,7 +116,7 @@ def _flow(value: Any) -> str | None:
         case list():
             items = [_flow(one) for one in value]
             return None if None in items else f"[{', '.join(map(str, items))}]"
-        case dict() | Noted():
+        case dict() | Noted() | Verbatim():
             return None
         case str():
             written = text(value)

@@ -1,6 +1,6 @@
 """AWS Signature Version 4: who asks, for what, and when, in a header."""
 
-from coldpress_runtime.hashing import sha256
+from coldpress_runtime.hashing import hex_of, sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def signed(
     body: bytes,
 ) -> dict[str, str]:
     """The headers to send. `path` and `query` are encoded already; `when` is of the form 20260102T030405Z."""
-    content = sha256(body).hexdigest()
+    content = hex_of(body)
     sent = {**headers, "host": host, "x-amz-date": when}
     if service == "s3":
         sent["x-amz-content-sha256"] = content

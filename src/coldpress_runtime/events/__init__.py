@@ -2,7 +2,8 @@
 
 An HTTP source is a module with `LIMIT` (the most bytes that it carries back), `decode(event)` and
 `encode(reply, event)`. A batch source, where many come at a time and answers go elsewhere, has `PARTIAL` (whether
-Lambda can be told which failed), `items(event)` and `settle(items)`. Only the one that an event needs is imported.
+Lambda can be told which failed), `items(event)` and `settle(items)`; or, where it says itself where answers go,
+`answer(task, event)` alone. Only the one that an event needs is imported.
 """
 
 TYPE_CHECKING = False
@@ -66,6 +67,8 @@ def batch_source(event: dict[str, object]) -> "BatchSource | None":
         from coldpress_runtime.events import eventbridge
 
         return eventbridge
+    if event.get("coldpress") == "map" and "from" in event and "to" in event:
+        return _source("bulk")
     found = event.get("Records")
     first = found[0] if isinstance(found, list) and found else None
     if not isinstance(first, dict):
@@ -73,5 +76,9 @@ def batch_source(event: dict[str, object]) -> "BatchSource | None":
     name = first.get("eventSource") or first.get("EventSource")
     if name not in _BATCHES:
         return None
-    module: BatchSource = __import__(f"coldpress_runtime.events.{_BATCHES[name]}", fromlist=["items"])
+    return _source(_BATCHES[name])
+
+
+def _source(name: str) -> "BatchSource":
+    module: BatchSource = __import__(f"coldpress_runtime.events.{name}", fromlist=["items"])
     return module

@@ -15,6 +15,11 @@ def read(aws: Aws, name: str) -> dict[str, Any] | None:
     return found
 
 
+def arn(aws: Aws, name: str) -> str:
+    """Whom queues and buckets are told to bring their work to."""
+    return f"arn:{aws.partition}:lambda:{aws.region}:{aws.account}:function:{name}:{ALIAS}"
+
+
 def steps(
     aws: Aws, wanted: Wanted, facts: Facts, wants: dict[str, Any], alias: dict[str, Any] | None, *, changes: bool
 ) -> list[Step]:

@@ -1,4 +1,4 @@
-"""The log group, and the role that may write to it and do nothing else."""
+"""The log group, and the role that may write to it, do what events and their answers need, and nothing else."""
 
 from typing import Any
 
@@ -11,6 +11,7 @@ from coldpress.export.stack import (
     Param,
     Parameter,
     Part,
+    Partition,
     Region,
     Resource,
     leaves,
@@ -23,10 +24,13 @@ LOG, ROLE = "Log", "Role"
 _LONGEST_REGION = "ap-southeast-1"
 
 
+_OBJECTS = ":s3:::"
+
+
 class _Anywhere(Aws):
     """What is known when somebody deploys; no name has such letters."""
 
-    partition, region, account = "{partition}", "{region}", "{account}"
+    partition, region, account = "\x00partition", "\x00region", "\x00account"
 
 
 def part(wanted: Wanted) -> Part:
@@ -37,7 +41,9 @@ def part(wanted: Wanted) -> Part:
         number=True,
         allowed=RETENTIONS,
     )
-    return Part((_log(wanted), *([] if wanted.role else [_role(wanted)])), (retention,))
+    if not wanted.role:
+        return Part((_log(wanted), _role(wanted)), (retention,))
+    return Part((_log(wanted),), (retention,), notes=_asked_of_theirs(wanted))
 
 
 def role_of(wanted: Wanted) -> Any:
@@ -59,20 +65,33 @@ def _log(wanted: Wanted) -> Resource:
     )
 
 
-def _role_name(wanted: Wanted) -> Joined:
+def role_name(name: str) -> Joined:
     """As deploy calls it; where that is cut for the longest of AWS's regions, it is cut for all of them."""
-    return Joined((role.role_name(wanted.name, _LONGEST_REGION).removesuffix(_LONGEST_REGION), Region()))
+    return Joined((role.role_name(name, _LONGEST_REGION).removesuffix(_LONGEST_REGION), Region()))
 
 
 def _role(wanted: Wanted) -> Resource:
-    group = "arn:{partition}:logs:{region}:{account}:log-group:" + f"{role.log_group(wanted)}:*"
-    document = replaced(role.policy(_Anywhere(), wanted), lambda one: Of(LOG) if one == group else one)
-    assert not any("{" in one for one in leaves(document) if isinstance(one, str))
+    document = replaced(role.policy(_Anywhere(), wanted), _known)
+    assert not any("\x00" in one for one in leaves(document) if isinstance(one, str))
     properties = {
-        "RoleName": _role_name(wanted),
-        "Description": role.MADE.format(name=wanted.name),
+        "RoleName": role_name(wanted.name),
+        "Description": role.described(wanted),
         "AssumeRolePolicyDocument": role.TRUST,
         "Policies": [{"PolicyName": role.POLICY, "PolicyDocument": document}],
         "Tags": tags(wanted.tags),
     }
-    return Resource(ROLE, "AWS::IAM::Role", present(properties), "May write the function's own log. Nothing else.")
+    return Resource(ROLE, "AWS::IAM::Role", present(properties), role.described(wanted))
+
+
+def _known(value: Any) -> Any:
+    """An ARN of a place that is known only then: of the log, or of objects in a bucket."""
+    if not isinstance(value, str) or not value.startswith(f"arn:{_Anywhere.partition}"):
+        return value
+    _, is_objects, path = value.partition(_OBJECTS)
+    return Joined(("arn:", Partition(), f"{_OBJECTS}{path}")) if is_objects else Of(LOG)
+
+
+def _asked_of_theirs(wanted: Wanted) -> tuple[tuple[str, str], ...]:
+    needed = role.in_words(role.work(_Anywhere(), wanted))
+    listed = "".join(f"- `{one}`\n".replace(_Anywhere.partition, "aws") for one in needed)
+    return (("The role", f"It was made elsewhere, and has to allow:\n\n{listed.rstrip()}"),) if needed else ()
