@@ -59,6 +59,15 @@ def test_verified(three: Artifact) -> None:
     assert [check.passed for check in checks] == [True, True]
 
 
+def test_the_doctor_looks_at_models_in_s3_too(graph_artifact: Artifact, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    coldpress.build(models={"a": graph_artifact}, out=out, models_at="s3://bucket/models")
+    ran = run("doctor", out, "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = {one["name"]: one["level"] for one in json.loads(ran.stdout)["findings"]}
+    assert found["int8 on AVX2"] == "green"
+
+
 def test_the_same_bytes_again(artifact: Artifact, other: Artifact, tmp_path: Path) -> None:
     again = [
         coldpress.build(models={"a": artifact, "b": other}, out=tmp_path / name).manifest

@@ -166,7 +166,7 @@ def build(
         progress=Shown(stderr()),
     )
     _result(artifact, as_json)
-    if artifact.manifest["models"]:
+    if artifact.manifest["models"] and not artifact.is_many:
         stderr().print(candidates_table(artifact))
     if artifact.manifest.get("custom", {}).get("requirements"):
         stderr().print(requirements_table(artifact))

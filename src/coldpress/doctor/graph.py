@@ -41,15 +41,15 @@ def int8_on_avx2(case: Case) -> Finding | None:
     name = "int8 on AVX2"
     if case.arch != "x86_64":
         return green(name, f"{case.arch} has no such kernels")
+    paths = {graph: case.artifact.model_folder(graph) / str(case.task_of(graph)["model"]) for graph in graphs}
+    is_elsewhere = case.artifact.is_many and not all(path.exists() for path in paths.values())  # in S3
     try:
         import onnx as onnx
     except ImportError:
+        is_elsewhere = True
+    if is_elsewhere:
         return _by_recipe(name, [models[graph]["recipe"] for graph in graphs])
-    found = [
-        f"{graph}: {layer}"
-        for graph in graphs
-        for layer in full_range_weights(case.artifact.model_folder(graph) / str(case.task_of(graph)["model"]))
-    ]
+    found = [f"{graph}: {layer}" for graph, path in paths.items() for layer in full_range_weights(path)]
     if found:
         return red(
             name,
