@@ -33,7 +33,7 @@ def left(account: str) -> tuple[list[str], list[str]]:
     aws = connect(account)
     roles = [one["RoleName"] for one in aws.call("iam", "list_roles")["Roles"]]
     machines = [one["name"] for one in aws.call("stepfunctions", "list_state_machines")["stateMachines"]]
-    return [one for one in roles if one.startswith("coldpress-")], machines
+    return sorted(one for one in roles if one.startswith("coldpress-")), machines
 
 
 def test_all_of_it_goes(made: str) -> None:
