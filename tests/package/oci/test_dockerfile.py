@@ -56,7 +56,7 @@ class Podman:
     folder: Path
 
     def __call__(self, *command: object) -> str:
-        store = ["--root", self.folder / "root", "--runroot", self.folder / "run"]
+        store = ["--root", self.folder / "root", "--runroot", self.folder / "run", "--tmpdir", self.folder / "tmp"]
         return run("podman", *store, "--runtime", "runc", *command)
 
     def build(self, context: Path, *options: object) -> str:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,16 +27,21 @@ ENTRYPOINT ["/var/task/bootstrap"]
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """podman's images and containers in a folder of their own."""
+def store() -> Iterator[Path]:
+    """podman's images and containers in a folder of their own, and what it knows of those that run: another podman
+    that takes this machine for a fresh one would have it wait for ever for a container that has ended."""
     needs("podman", "runc")
-    folder = tmp_path_factory.mktemp("store")
+    folder = Path(tempfile.mkdtemp(prefix="pod-"))  # its sockets' names must be short
     settings = folder / "storage.conf"
     settings.write_text(f'[storage]\ndriver = "overlay"\ngraphroot = "{folder}/graph"\nrunroot = "{folder}/run"\n')
-    os.environ["CONTAINERS_STORAGE_CONF"] = str(settings)
+    (folder / "containers.conf").write_text(f'[engine]\ntmp_dir = "{folder}/tmp"\n')
+    own = {"CONTAINERS_STORAGE_CONF": str(settings), "CONTAINERS_CONF": str(folder / "containers.conf")}
+    os.environ.update(own)
     yield folder
     subprocess.run(["podman", "--runtime", "runc", "system", "reset", "--force"], check=False, capture_output=True)
-    del os.environ["CONTAINERS_STORAGE_CONF"]
+    for name in own:
+        del os.environ[name]
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.mark.usefixtures("store")
