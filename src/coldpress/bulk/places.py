@@ -54,7 +54,8 @@ class Bucketed:
         found = _S3.fullmatch(text)
         if not found:
             raise UsageError(
-                f"{flag} {text!r} is no place in a bucket, as s3://bucket/prefix/; for files here say --local DIR"
+                f"{flag} {text!r} is no place in a bucket, as s3://bucket/prefix/ (a bucket's name has 3 to 63 "
+                "small letters, digits, dots and hyphens); for files here say --local DIR"
             )
         return cls(found[1], found[2] or "")
 

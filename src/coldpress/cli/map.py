@@ -55,7 +55,7 @@ def map(  # noqa: A001 - the command's name
     Examples:
       coldpress map 'texts/*.jsonl' --to answers --local out
       coldpress map 'texts/*.jsonl' --to answers --local out --resume
-      coldpress map 's3://in/2026/*.jsonl' --to s3://out/2026/ --name minilm
+      coldpress map 's3://texts/2026/*.jsonl' --to s3://answers/2026/ --name minilm
     """
     from coldpress.cli.show import stderr
     from coldpress.errors import UsageError
