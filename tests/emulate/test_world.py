@@ -94,6 +94,10 @@ def test_nothing_of_this_machine_is_there(run: Run) -> None:
     assert run("answer = open('/etc/passwd').read().count(':x:')").value == 2
 
 
+def test_a_function_does_not_push_the_emulator_aside(run: Run) -> None:
+    assert run("import os; answer = os.sched_getscheduler(0)").value == os.SCHED_BATCH
+
+
 def test_descriptors_and_threads_have_a_limit(run: Run) -> None:
     assert run("import resource; answer = resource.getrlimit(resource.RLIMIT_NOFILE)[1]").value == 1024
     assert run("kept['f'] = [open('/dev/null') for _ in range(1100)]").value["errorType"] == "OSError"

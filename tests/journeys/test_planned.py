@@ -59,7 +59,7 @@ def played(function: Path, trace: Path) -> tuple[list[dict[str, Any]], Totals]:
     times = {"INIT_MS": str(INIT_MS), "WORK_MS": str(WORK_MS)}
     records: list[dict[str, Any]] = []
     with running(function, Settings(memory_mb=MEMORY, concurrency=200, idle=IDLE, env=times)) as local:
-        local.local.fleet.ledger.listeners.append(records.append)
+        local.local.fleet.ledger.listeners.append(lambda record: records.append(record.told()))
         sent = send_traffic(local.url + "/2015-03-31/functions/function/invocations", trace=trace)
         assert sent.summary.good == sent.summary.scheduled
         time.sleep(0.2)

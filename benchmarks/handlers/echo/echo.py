@@ -25,7 +25,7 @@ def answer() -> tuple[bytes, bytes]:
 
 
 def receive() -> bytes:
-    data = connection.recv(1 << 20)
+    data = connection.recv(1 << 16)
     if not data:
         raise SystemExit(0)
     return data

@@ -222,9 +222,7 @@ def _shot(answered: Answered | Throttled, event: bytes, memory_mb: int) -> Shot:
         raise FunctionError(f"the function did not answer {asked} while it was measured: {said}")
     if report.init_ms is None:
         return Shot(report.duration_ms, None, None, 0.0, outcome.done, report.peak_mb)
-    begun = next(phase["start_ms"] for phase in report.phases if phase["name"] == "init")
-    ended = next(phase["start_ms"] + phase["ms"] for phase in report.phases if phase["name"] == "function")
-    cold = ended - begun
+    cold = (outcome.done - dict(report.marks)["init"]) * 1000
     return Shot(report.duration_ms, report.init_ms, cold, outcome.done - cold / 1000, outcome.done, report.peak_mb)
 
 

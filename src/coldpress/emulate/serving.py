@@ -1,6 +1,7 @@
 """From what a person names to a running local Lambda."""
 
 import asyncio
+import gc
 import os
 import resource
 import threading
@@ -148,6 +149,7 @@ def run(local: Callable[[], _Serves], started: Callable[[_Serves, str], None]) -
         made = local()
         await made.run(lambda url: started(made, url))
 
+    gc.freeze()  # what was loaded until here stays: no need to look through it again and again while serving
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(main())
 

@@ -7,6 +7,7 @@ at a time on each connection; a stream's pieces are handed on as they come.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Protocol, cast
 
@@ -18,6 +19,8 @@ except ImportError:
     raise MissingExtra("serve", "httptools", "serving a function on this machine") from None
 
 _LINGER = 2.0
+#: targets that may be worth remembering
+_SHORT = 256
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -157,16 +160,12 @@ class Connection(asyncio.Protocol):
         request.method = self._parser.get_method().decode("latin-1")
         if request.method == "CONNECT":
             raise _Refused(405, "this is no proxy")
-        try:
-            url = httptools.parse_url(request.target)
-        except httptools.HttpParserInvalidURLError:
-            raise _Refused(400, "the request's target is no path") from None
-        request.path = (url.path or b"/").decode("latin-1")
-        request.query = (url.query or b"").decode("latin-1")
+        target = request.target
+        request.path, request.query = _known(target) if len(target) < _SHORT else _split(target)
         request.keep_alive = bool(self._parser.should_keep_alive())
-        length = request.headers.get("content-length", "0")
         self._service.opened(request)
-        if request.sink is None and length.isdecimal() and int(length) > self._service.largest:
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > self._service.largest and request.sink is None:
             raise _Refused(413, f"the body has {length} bytes of {self._service.largest}")
         if request.headers.get("expect", "").lower() == "100-continue" and self._serving is None:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -312,6 +311,19 @@ class Connection(asyncio.Protocol):
     def peer(self) -> str:
         name: Any = self._transport.get_extra_info("peername")
         return str(name[0]) if isinstance(name, tuple) and name else "127.0.0.1"
+
+
+def _split(target: bytes) -> tuple[str, str]:
+    """Path and query."""
+    try:
+        url = httptools.parse_url(target)
+    except httptools.HttpParserInvalidURLError:
+        raise _Refused(400, "the request's target is no path") from None
+    return (url.path or b"/").decode("latin-1"), (url.query or b"").decode("latin-1")
+
+
+#: the same for those that come again and again
+_known = lru_cache(maxsize=64)(_split)
 
 
 class _Refused(Exception):

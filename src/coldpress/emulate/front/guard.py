@@ -1,5 +1,7 @@
 """A fault of our own costs one request, and is said."""
 
+from __future__ import annotations  # else the closure's are evaluated for each request
+
 import json
 import sys
 import traceback

@@ -19,6 +19,7 @@ from coldpress.emulate.wire import Request
 _INVOKE = "/2015-03-31/functions/"
 _STREAM = "/2021-11-15/functions/"
 _JSON = "application/json"
+_READER = json.JSONDecoder()
 #: a name, a part of an ARN, or all of it; then perhaps a version or an alias
 NAME = re.compile(
     r"^(?:arn:aws[\w-]*:lambda:[\w-]+:)?(?:\d{12}:)?(?:function:)?([\w-]{1,140})(?::(\$LATEST|[\w-]{1,128}))?$",
@@ -43,6 +44,8 @@ class InvokeApi:
         self._fleet = fleet
         self._background = background
         self._version = version
+        #: most ask for the same
+        self._arn_of = lru_cache(maxsize=64)(self._resolve)
 
     @staticmethod
     def serves(path: str) -> bool:
@@ -54,7 +57,7 @@ class InvokeApi:
         headers = {"X-Amzn-RequestId": invocation.request_id}
         try:
             streams = request.path.startswith(_STREAM)
-            invocation.arn = arn or self._resolve(*asked_for(request))
+            invocation.arn = arn or self._arn_of(*asked_for(request))
             invocation.event = _event_of(request)
             invocation.client_context = _client_context(request)
             invocation.trace_id = trace_id(request)
@@ -233,7 +236,7 @@ def _event_of(request: Request) -> bytes:
     if not body:
         return b"{}"
     try:
-        json.loads(body)
+        _READER.decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise Refusal(
             400, "InvalidRequestContentException", f"Could not parse request body into json: {str(error)[:200]}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from coldpress.emulate.front.background import Background
 from coldpress.emulate.sandboxes.fleet import Fleet
+from coldpress.emulate.sandboxes.ledger import Record
 from coldpress.emulate.sandboxes.logbook import Entry
 from coldpress.emulate.wire import Connection, Request
 
@@ -41,7 +42,7 @@ class Playground:
         self._last = ""
         self._ticking: asyncio.Task[None] | None = None
         fleet.log.listeners.append(self._log)
-        fleet.ledger.listeners.append(lambda record: self._tell("request", record))
+        fleet.ledger.listeners.append(self._request)
 
     def answer(self, request: Request) -> None:
         if not self.is_own(request):
@@ -103,7 +104,7 @@ class Playground:
     def _whole(self) -> dict[str, Any]:
         return {
             **self.state(),
-            "requests": [*self._fleet.ledger.requests],
+            "requests": self._fleet.ledger.requests,
             "logs": [entry._asdict() for entry in self._fleet.log.entries],
         }
 
@@ -124,19 +125,22 @@ class Playground:
                 self._tell("state", state)
             await asyncio.sleep(_EVERY)
 
+    def _request(self, record: Record) -> None:
+        if self._watching:
+            self._tell("request", record.told())
+
     def _log(self, entries: list[Entry]) -> None:
         if self._watching:
             for entry in entries:
                 self._tell("log", entry._asdict())
 
     def _tell(self, kind: str, data: dict[str, Any]) -> None:
-        if self._watching:
-            told = _event(kind, data)
-            for connection in [*self._watching]:
-                if connection.slow:  # a page that does not read gets the whole state when it comes back
-                    connection.abort()
-                else:
-                    connection.piece(told)
+        told = _event(kind, data)
+        for connection in [*self._watching]:
+            if connection.slow:  # a page that does not read gets the whole state when it comes back
+                connection.abort()
+            else:
+                connection.piece(told)
 
 
 def _event(kind: str, data: dict[str, Any]) -> bytes:

@@ -112,19 +112,18 @@ class Fleet:
 
     def _warmest(self) -> LiveSandbox | None:
         """Provisioned ones first: they are paid for anyway. One whose time is over is left to the reaper."""
+        free = self._free
         limit = time.monotonic() - self.settings.idle
-        while self._free and (self._free[-1].room <= 0 or _over(self._free[-1], limit)):
-            self._free.pop()
-        if not self._free:
+        while free and ((room := free[-1].room) <= 0 or _over(free[-1], limit)):
+            free.pop()
+        if not free:
             return None
-        at = len(self._free) - 1
-        if self.settings.provisioned:
-            ahead = (n for n in range(at, -1, -1) if self._free[n].kind == "provisioned-concurrency")
-            at = next((n for n in ahead if self._free[n].room > 0), at)
-        sandbox = self._free[at]
-        if sandbox.room == 1:
-            del self._free[at]
-        return sandbox
+        at = len(free) - 1
+        if self.settings.provisioned and free[at].kind != "provisioned-concurrency":
+            ahead = (n for n in range(at, -1, -1) if free[n].kind == "provisioned-concurrency")
+            at = next((n for n in ahead if free[n].room > 0), at)
+            room = free[at].room
+        return free.pop(at) if room == 1 else free[at]
 
     def _starting(self) -> LiveSandbox | None:
         """Where sandboxes take several at once: one that is on its way and has room for another."""

@@ -1,10 +1,10 @@
 """What passes between those who call a function and the sandbox that answers."""
 
+import random
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from coldpress.emulate.sandboxes.streams import Piece, Streamed
 
@@ -18,12 +18,18 @@ REGION = "us-east-1"
 ACCOUNT = "012345678912"
 
 
+def new_request_id() -> str:
+    """A UUID of version 4. It names and does not guard: no need to ask the kernel for each."""
+    bits = random.getrandbits
+    return f"{bits(32):08x}-{bits(16):04x}-4{bits(12):03x}-{0x8000 | bits(14):04x}-{bits(48):012x}"
+
+
 @dataclass
 class Invocation:
     """An event on its way to a sandbox. Times are time.monotonic()."""
 
     event: bytes
-    request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    request_id: str = field(default_factory=new_request_id)
     #: invoke, stream, event, url: how it came
     kind: str = "invoke"
     arn: str = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:function"
@@ -44,8 +50,7 @@ class Invocation:
     deadline_ms: int = 0
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How an invocation ended: an answer, or an error: the function's own, or its sandbox's."""
 
     ok: bool
@@ -74,13 +79,18 @@ class Report:
     #: as Lambda names it: success, error, timeout
     status: str = "success"
     sandbox: str = ""
-    phases: list[dict[str, Any]] = field(default_factory=list)
+    #: what it did from when on, the last being the end; times are time.monotonic()
+    marks: tuple[tuple[str, float], ...] = ()
     #: the last of what was logged meanwhile, for LogType=Tail
     tail: bytes = b""
 
+    @property
+    def is_cold(self) -> bool:
+        """Whether a sandbox was started, or restored, for it."""
+        return self.init_ms is not None or self.restore_ms is not None
 
-@dataclass(frozen=True)
-class Answered:
+
+class Answered(NamedTuple):
     """The end of an invocation, as its caller gets it."""
 
     outcome: Outcome

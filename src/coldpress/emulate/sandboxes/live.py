@@ -4,9 +4,9 @@ import asyncio
 import signal
 import socket
 import time
-from collections.abc import Callable
 from typing import Any, Protocol
 
+from coldpress.emulate.sandboxes.alarms import Alarms
 from coldpress.emulate.sandboxes.errors import ending, error_body, timed_out
 from coldpress.emulate.sandboxes.extensions import PREFIX as EXTENSIONS
 from coldpress.emulate.sandboxes.extensions import Extensions
@@ -15,7 +15,7 @@ from coldpress.emulate.sandboxes.process import Process
 from coldpress.emulate.sandboxes.reports import Start, make_report
 from coldpress.emulate.sandboxes.rules import Rules, Told
 from coldpress.emulate.sandboxes.settings import Settings
-from coldpress.emulate.sandboxes.streams import Sink, Streamed, sink_for
+from coldpress.emulate.sandboxes.streams import MODE, Sink, Streamed, sink_for
 from coldpress.emulate.wire import Connection, Request
 from coldpress.emulate.world.namespaces import Spawned
 
@@ -81,15 +81,14 @@ class LiveSandbox:
         self._extensions = Extensions(extensions, settings.name, self._extension_waits)
         self._loop = asyncio.get_running_loop()
         self._peak = 0.0
-        self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._freezing: asyncio.TimerHandle | None = None
+        self._alarms = Alarms(self._loop)
         self._server: asyncio.Server | None = None
         self._connections: set[Connection] = set()
         self._init_over = False
         self._process = Process(spawned, self)
         if spawned.listener is not None:
             self.listening(spawned.listener)
-        self._arm("init", self._init_limit, self._init_too_long)
+        self._alarms.set("init", self._init_limit, self._init_too_long)
 
     # what the fleet does with it
 
@@ -160,7 +159,7 @@ class LiveSandbox:
         if self._init_over or not self._extensions.ready:
             return
         self._init_over = True
-        self._disarm("init")
+        self._alarms.stop("init")
         self._born = max(self._born, self._process.look_inside())
         now = time.monotonic()
         self.init_ms = ((self._restored_from or now) - self._born) * 1000
@@ -180,7 +179,7 @@ class LiveSandbox:
         if self._init_over:
             return
         self._init_over = True
-        self._disarm("init")
+        self._alarms.stop("init")
         self._process.read_log()
         self.state = "ended"
         self.init_ms = (time.monotonic() - self._born) * 1000
@@ -195,10 +194,10 @@ class LiveSandbox:
         self.tail = b""
         self._owner.began(self, invocation)
         self._extensions.invoke(invocation)
-        self._arm(invocation.request_id, left, lambda: self._timed_out(invocation))
+        self._alarms.set(invocation.request_id, left, lambda: self._timed_out(invocation))
 
     def finished(self, invocation: Invocation, outcome: Outcome) -> None:
-        if not self._disarm(invocation.request_id):  # too late: it was told to have timed out
+        if not self._alarms.stop(invocation.request_id):  # too late: it was told to have timed out
             return
         self._process.read_log()
         self._report(invocation, outcome, "success" if outcome.ok else "error")
@@ -209,8 +208,7 @@ class LiveSandbox:
         if closed or self.busy or not self._extensions.idle:
             return
         self.state = "idle"
-        if self._freezing is None:
-            self._freezing = self._loop.call_later(_FREEZE_AFTER, self._freeze)
+        self._alarms.set("freeze", _FREEZE_AFTER, self._freeze)
         self._owner.free(self)
 
     def _extension_waits(self) -> None:
@@ -225,7 +223,8 @@ class LiveSandbox:
         self._connections.add(connection)
 
     def opened(self, request: Request) -> None:
-        request.sink = sink_for(request, self._rules.running)
+        if MODE in request.headers:
+            request.sink = sink_for(request, self._rules.running)
 
     def serve(self, request: Request) -> None:
         streamed: Streamed | None = None
@@ -251,8 +250,8 @@ class LiveSandbox:
 
     def born(self) -> None:
         self._born = time.monotonic()
-        if self._disarm("init"):  # the clock runs from here
-            self._arm("init", self._init_limit, self._init_too_long)
+        if self._alarms.stop("init"):  # the clock runs from here
+            self._alarms.set("init", self._init_limit, self._init_too_long)
 
     def wrote(self, line: bytes) -> None:
         self._owner.wrote(self, line)
@@ -272,10 +271,7 @@ class LiveSandbox:
 
     def gone(self) -> None:
         self.exited(signal.SIGKILL)
-        for name in [*self._timers]:
-            self._disarm(name)
-        if self._freezing is not None:
-            self._freezing.cancel()
+        self._alarms.stop_all()
         if self._server is not None:
             self._server.close()
         for connection in [*self._connections]:
@@ -309,7 +305,7 @@ class LiveSandbox:
     def _lose(self, invocation: Invocation, body: bytes, kind: str, status: str) -> None:
         """End an invocation whose sandbox cannot answer it any more; once."""
         self._process.read_log()
-        if self._disarm(invocation.request_id):
+        if self._alarms.stop(invocation.request_id):
             now = time.monotonic()
             outcome = Outcome(False, body, invocation.taken or invocation.placed, now, None, kind)
             self._report(invocation, outcome, status)
@@ -322,28 +318,15 @@ class LiveSandbox:
         self.last_used = time.monotonic()
         self._owner.answered(self, invocation, Answered(outcome, report))
 
-    # freezing, and clocks
+    # freezing
 
     def _freeze(self) -> None:
-        self._freezing = None
         if self.state == "idle" and not self.busy:
             self._process.signal(signal.SIGSTOP)
             self.state = "frozen"
 
     def _thaw(self) -> None:
-        if self._freezing is not None:
-            self._freezing.cancel()
-            self._freezing = None
+        self._alarms.stop("freeze")
         if self.state == "frozen":
             self._process.signal(signal.SIGCONT)
             self.state = "idle"
-
-    def _arm(self, name: str, seconds: float, then: Callable[[], None]) -> None:
-        self._timers[name] = self._loop.call_later(max(0.0, seconds), then)
-
-    def _disarm(self, name: str) -> bool:
-        """Whether the clock was still running."""
-        timer = self._timers.pop(name, None)
-        if timer is not None:
-            timer.cancel()
-        return timer is not None

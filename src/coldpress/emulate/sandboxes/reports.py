@@ -1,8 +1,7 @@
 """What Lambda's REPORT line says of an invocation, and where its time went."""
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from coldpress.emulate.sandboxes.invocation import Invocation, Outcome, Report
 
@@ -10,8 +9,7 @@ from coldpress.emulate.sandboxes.invocation import Invocation, Outcome, Report
 _SHORTEST = 0.00005
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """A sandbox's beginning, by time.monotonic(), and what of it the invocation pays for."""
 
     started: float
@@ -35,21 +33,22 @@ def make_report(
         error_type=outcome.error_type,
         status=status,
         sandbox=sandbox,
-        phases=_phases(invocation, outcome, start),
+        marks=_marks(invocation, outcome, start),
     )
 
 
-def _phases(invocation: Invocation, outcome: Outcome, start: Start) -> list[dict[str, Any]]:
-    """From its arrival on, each with its name, its beginning and its length."""
-    marks = [("queue", invocation.arrived)]
-    if start.init_ms is not None and start.started >= invocation.arrived:
-        ready = start.born + start.init_ms / 1000
-        marks += [("start", start.started), ("init", start.born), ("wake", ready)]
-    else:
-        marks.append(("wake", invocation.placed))
-    marks += [("function", outcome.taken), ("", outcome.done)]
+def _marks(invocation: Invocation, outcome: Outcome, start: Start) -> tuple[tuple[str, float], ...]:
+    came, ended = ("queue", invocation.arrived), (("function", outcome.taken), ("", outcome.done))
+    if start.init_ms is None or start.started < invocation.arrived:
+        return (came, ("wake", invocation.placed), *ended)
+    ready = start.born + start.init_ms / 1000
+    return (came, ("start", start.started), ("init", start.born), ("wake", ready), *ended)
+
+
+def phases(report: Report) -> list[dict[str, Any]]:
+    """From its arrival on, each with its name, its beginning and its length in milliseconds."""
     return [
-        {"name": name, "start_ms": round((at - invocation.arrived) * 1000, 3), "ms": round((until - at) * 1000, 3)}
-        for (name, at), (_, until) in pairwise(marks)
+        {"name": name, "start_ms": round((at - report.marks[0][1]) * 1000, 3), "ms": round((until - at) * 1000, 3)}
+        for (name, at), (_, until) in pairwise(report.marks)
         if until - at > _SHORTEST
     ]

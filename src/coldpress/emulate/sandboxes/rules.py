@@ -8,8 +8,8 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from coldpress.emulate.sandboxes.invocation import LARGEST_ANSWER, Invocation, Outcome
 from coldpress.emulate.sandboxes.streams import Streamed
@@ -22,8 +22,7 @@ Headers = dict[str, str]
 Reply = Callable[[int, Headers, bytes], None]
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """One request of the runtime; header names in lower case."""
 
     method: str
@@ -34,7 +33,7 @@ class Told:
 
 
 #: a method, and who answers it
-Route = tuple[str, Callable[[Told, Reply], None]]
+Route = tuple[str, Callable[[Told, Reply], None] | None]
 
 
 class Listener(Protocol):
@@ -117,20 +116,22 @@ class Rules:
 
     def heard(self, told: Told, reply: Reply) -> None:
         """Take a request of the runtime."""
-        route = self._route(told.path)
-        if route is None:
+        method, answer = self._routes.get(told.path) or self._of_one(told.path)
+        if answer is None:
             not_found(reply)
-        elif told.method != route[0]:
-            reply(405, {"Allow": route[0]}, b"")
+        elif told.method != method:
+            reply(405, {"Allow": method}, b"")
         else:
-            route[1](told, reply)
+            answer(told, reply)
 
-    def _route(self, path: str) -> Route | None:
-        if path.startswith(_INVOCATION):
-            request_id, _, what = path[len(_INVOCATION) :].partition("/")
-            if what in ("response", "error"):
-                return "POST", lambda told, reply: self._finish(request_id, what == "response", told, reply)
-        return self._routes.get(path)
+    def _of_one(self, path: str) -> Route:
+        """How one invocation ended."""
+        request_id, _, what = path.removeprefix(_INVOCATION).partition("/")
+        if what == "response" and path.startswith(_INVOCATION):
+            return "POST", partial(self._finish, request_id, True)
+        if what == "error" and path.startswith(_INVOCATION):
+            return "POST", partial(self._finish, request_id, False)
+        return "", None
 
     def _next(self, told: Told, reply: Reply) -> None:
         if not self._ready:

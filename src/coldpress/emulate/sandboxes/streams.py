@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from coldpress.emulate.sandboxes.invocation import Invocation
     from coldpress.emulate.wire import Request
 
-_MODE = b"lambda-runtime-function-response-mode"
+#: the header that says that an answer is streamed
+MODE = "lambda-runtime-function-response-mode"
+_MODE = MODE.encode()
 _ERROR_BODY = b"lambda-runtime-function-error-body"
 _ERROR_TYPE = b"lambda-runtime-function-error-type"
 _HTTP = b"application/vnd.awslambda.http-integration-response"
@@ -106,8 +108,6 @@ class Sink:
 
 def sink_for(request: "Request", running: "list[Invocation]") -> Sink | None:
     """What takes a request's body, if it streams an answer: to who waits for it, if anybody still does."""
-    if _MODE.decode() not in request.headers:
-        return None
     headers = ((name.encode(), value.encode("latin-1")) for name, value in request.headers.items())
     request_id = request.path.rpartition("/invocation/")[2].partition("/")[0]
     invocation = next((one for one in running if one.request_id == request_id), None)
