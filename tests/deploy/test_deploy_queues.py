@@ -1,5 +1,6 @@
 """Queues and sinks against moto's server: mappings that come, change and go, and roles that may do no more."""
 
+import json
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from test_deploy_refusals import Patient, Refusals, refusing
 from coldpress.artifact import Artifact
 from coldpress.deploy import aws as calls
 from coldpress.deploy.aws import Aws
-from coldpress.deploy.manage import delete
+from coldpress.deploy.manage import delete, rollback, status
 from coldpress.deploy.parts import role
 from coldpress.deploy.plan import plan
 from coldpress.deploy.queues import Queue
@@ -133,6 +134,47 @@ def test_the_old_sink_may_be_written_to_until_the_new_version_is_live(account: s
     at = dict(seen)
     assert at["version of small"] == at["alias live"] == [new, old]
     assert seen[-1][0] == f"role {ROLE}" and allowed(aws) == [(["s3:PutObject"], new)]
+
+
+def test_going_back_its_answers_may_go_where_they_went(account: str, artifact: Artifact) -> None:
+    old, new = "arn:aws:s3:::old/*", arn("new")
+    deploy(account, Wanted("small", artifact, sink=Sink.parse("s3://old")))
+    deploy(account, Wanted("small", artifact, sink=Sink.parse(new)))
+    aws = connect(account)
+    assert [resource for _, resource in allowed(aws)] == [new]
+    back = rollback(aws, "small")
+    assert [(step.what, step.detail) for step in back.steps] == [
+        (f"role {ROLE}", f"may do again: s3:PutObject on {old}"),
+        ("alias live", "from version 2 to 1"),
+    ]
+    back.run()
+    assert [resource for _, resource in allowed(aws)] == [new, old]
+    forth = rollback(aws, "small", "2")
+    assert [step.what for step in forth.steps] == ["alias live"], "it may write there still"
+    forth.run()
+    deploy(account, Wanted("small", artifact, sink=Sink.parse(new)))
+    assert [resource for _, resource in allowed(aws)] == [new], (
+        "what nobody needs is gone with the next deployment"
+    )
+
+
+def test_going_back_a_role_of_somebody_elses_is_told_what_it_needs(account: str, artifact: Artifact) -> None:
+    aws = connect(account)
+    made = aws.call("iam", "create_role", RoleName="theirs", AssumeRolePolicyDocument=json.dumps(role.TRUST))
+    theirs = made["Role"]["Arn"]
+    for sink in ("s3://old", "s3://new"):
+        deploy(account, Wanted("small", artifact, role=theirs, sink=Sink.parse(sink)))
+    told, _ = rollback(aws, "small").steps
+    assert (told.what, told.detail) == ("the role must allow", "s3:PutObject on arn:aws:s3:::old/*")
+    assert not told.writes
+
+
+def test_status_tells_of_queues(account: str, artifact: Artifact, make: Make) -> None:
+    deploy(account, Wanted("small", artifact, queues=(make("jobs"), make("more")), batch_size=7))
+    assert sorted(status(connect(account), "small").queues) == [
+        "jobs: 7 messages at once at most, enabled",
+        "more: 7 messages at once at most, enabled",
+    ]
 
 
 def test_others_mappings_are_left_alone(account: str, artifact: Artifact, make: Make) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from coldpress.bulk.job import OWN, Input
 from coldpress.bulk.store import tag_of
+from coldpress.deploy.places import BUCKET
 from coldpress.errors import UsageError
 
 _WILD = re.compile(r"[*?]")
-_S3 = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?", re.DOTALL)
 _ALL = "**/*.jsonl"
 
 
@@ -51,13 +51,13 @@ class Bucketed:
 
     @classmethod
     def parse(cls, flag: str, text: str) -> "Bucketed":
-        found = _S3.fullmatch(text)
-        if not found:
+        bucket, _, key = text.removeprefix("s3://").partition("/")
+        if not text.startswith("s3://") or not BUCKET.fullmatch(bucket):
             raise UsageError(
                 f"{flag} {text!r} is no place in a bucket, as s3://bucket/prefix/ (a bucket's name has 3 to 63 "
                 "small letters, digits, dots and hyphens); for files here say --local DIR"
             )
-        return cls(found[1], found[2] or "")
+        return cls(bucket, key)
 
     @property
     def below(self) -> str:

@@ -94,6 +94,8 @@ def show_status(found: Status) -> None:
     table.add_row("function", f"{found.memory_mb:,} MB, {found.runtime}, {found.state}")
     table.add_row("URL", f"{found.url} ({found.auth})" if found.url else "none")
     table.add_row("kept ready", found.provisioned or "none")
+    if found.queues:
+        table.add_row("queues", "\n".join(found.queues))
     if found.spent is not None:
         words = f"${found.spent.dollars:,.4f} for {found.spent.requests:,} requests"
         table.add_row("this month", f"{words} ({found.spent.note})")

@@ -8,7 +8,7 @@ from coldpress.deploy import removal
 from coldpress.deploy.aws import Aws
 from coldpress.deploy.canary import weigh
 from coldpress.deploy.log import last_errors
-from coldpress.deploy.parts import bucket, queue, scaling, url
+from coldpress.deploy.parts import bucket, queue, role, scaling, url
 from coldpress.deploy.parts.function import token_hash
 from coldpress.deploy.plan import Deployment
 from coldpress.deploy.spending import Spending, month_so_far
@@ -33,6 +33,8 @@ class Status:
     url: str | None = None
     auth: str | None = None
     provisioned: str | None = None
+    #: that it gets messages of, in words
+    queues: list[str] = field(default_factory=list)
     #: lines of its log, the newest last; and what this month has cost
     errors: list[str] = field(default_factory=list)
     spent: Spending | None = None
@@ -62,6 +64,7 @@ def status(aws: Aws, name: str, *, errors_since: float | None = None) -> Status:
         url=address["FunctionUrl"] if address else None,
         auth=address["AuthType"] if address else None,
         provisioned=kept,
+        queues=queue.told(aws, name) if alias else [],
         errors=[] if errors_since is None else _errors(aws, name, errors_since),
         spent=None if errors_since is None else _spent(aws, name, config),
     )
@@ -98,20 +101,16 @@ def rollback(aws: Aws, name: str, to: str | None = None) -> Deployment:
     facts = Facts(version=target, url=found.url or "")
     if target == found.live and not found.weights:
         return Deployment([], facts)
-    doors = url.closing(aws, name) if found.auth == "NONE" and _loses_guard(aws, name, found.live, target) else []
+    now, then = (
+        aws.call("lambda", "get_function_configuration", FunctionName=name, Qualifier=version)
+        for version in (found.live, target)
+    )
+    # the live version asks for a token, and the target for none
+    unguarded = token_hash(now) is not None and token_hash(then) is None
+    doors = url.closing(aws, name) if found.auth == "NONE" and unguarded else []
     ends = f"from version {found.live} to {target}" if target != found.live else f"all to version {target}"
     point = Step(CHANGE, f"alias {ALIAS}", ends, lambda: weigh(aws, name, target, {}))
-    return Deployment([*doors, point], facts)
-
-
-def _loses_guard(aws: Aws, name: str, live: str, target: str) -> bool:
-    """Whether the live version asks for a token, and the target for none."""
-    asked = {"FunctionName": name}
-    now, then = (
-        token_hash(aws.call("lambda", "get_function_configuration", **asked, Qualifier=version))
-        for version in (live, target)
-    )
-    return now is not None and then is None
+    return Deployment([*doors, *role.again(aws, name, then), point], facts)
 
 
 def prune(aws: Aws, name: str, keep: int) -> Deployment:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from coldpress.errors import UsageError
 
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+#: a bucket's name
+BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 #: what a policy would read as something else: any letters, a variable
 _MEANS = re.compile(r"[*?]|\$\{")
 #: bytes; S3 takes 1,024 as a key, and the object's own part comes after it
@@ -22,7 +23,7 @@ class Place:
     def parse(cls, flag: str, text: str) -> "Place":
         bucket, _, rest = text.removeprefix("s3://").partition("/")
         prefix = rest.strip("/")
-        if not text.startswith("s3://") or not _BUCKET.fullmatch(bucket):
+        if not text.startswith("s3://") or not BUCKET.fullmatch(bucket):
             raise UsageError(
                 f"{flag} {text!r}: {bucket!r} is not a bucket's name: 3 to 63 small letters, digits, dots and "
                 f"hyphens, as in s3://bucket/prefix"

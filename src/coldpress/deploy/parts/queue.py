@@ -68,6 +68,14 @@ def steps(aws: Aws, wanted: Wanted, *, there: bool) -> list[Step]:
     return made + [_gone(aws, one) for one in have.values() if _is_ours(aws, one)]
 
 
+def told(aws: Aws, name: str) -> list[str]:
+    """What the alias is brought messages of, for who looks."""
+    return [
+        f"{_name(one)}: {one['BatchSize']:,} messages at once at most, {str(one.get('State', 'Enabled')).lower()}"
+        for one in _read(aws, name, needed=False)
+    ]
+
+
 def ended(aws: Aws, name: str) -> list[Step]:
     """Of a function that goes: its mappings would stay, and fail. Others' stay all the same."""
     return [

@@ -4,11 +4,14 @@ put answers where they go, and read its models. Nothing else."""
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from coldpress.deploy.aws import Aws
+from coldpress.deploy.sink import VARIABLE, Sink
 from coldpress.deploy.steps import CHANGE, CREATE, Facts, Step, different, keep
 from coldpress.deploy.wanted import Wanted
+from coldpress.errors import UsageError
 
 #: the one document of a role's; named for its first line, and found by this name where it was made before
 POLICY = "coldpress-log"
@@ -20,6 +23,8 @@ TRUST = {
 }
 #: what Lambda asks of a role that takes a queue's messages
 RECEIVE = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
+#: actions, and what they are done to
+Needed = tuple[list[str], str]
 _LONGEST = 64
 _MADE = "What the function {name} may do: write its log"
 
@@ -70,16 +75,42 @@ def policy(aws: Aws, wanted: Wanted) -> dict[str, Any]:
 
 def work(aws: Aws, wanted: Wanted) -> list[dict[str, Any]]:
     """What events and their answers need of any role."""
-    made = []
-    if wanted.sink and wanted.sink.place:
-        made.append((["s3:PutObject"], f"arn:{aws.partition}:s3:::{wanted.sink.place.objects}"))
-    if wanted.sink and wanted.sink.queue:
-        made.append((["sqs:SendMessage"], wanted.sink.queue.arn(aws.region)))
+    made = _answers(aws, wanted.sink)
     if wanted.store:
         made.append((["s3:GetObject"], f"arn:{aws.partition}:s3:::{wanted.store.objects}"))
     made += [(RECEIVE, queue.arn(aws.region)) for queue in wanted.queues]
     made += [(["s3:GetObject"], f"arn:{aws.partition}:s3:::{place.objects}") for place in wanted.buckets]
-    return [{"Effect": "Allow", "Action": actions, "Resource": resource} for actions, resource in made]
+    return _allowing(made)
+
+
+def _answers(aws: Aws, sink: Sink | None) -> list[Needed]:
+    if sink and sink.place:
+        return [(["s3:PutObject"], f"arn:{aws.partition}:s3:::{sink.place.objects}")]
+    if sink and sink.queue:
+        return [(["sqs:SendMessage"], sink.queue.arn(aws.region))]
+    return []
+
+
+def _allowing(needed: list[Needed]) -> list[dict[str, Any]]:
+    return [{"Effect": "Allow", "Action": actions, "Resource": resource} for actions, resource in needed]
+
+
+def again(aws: Aws, name: str, config: dict[str, Any]) -> list[Step]:
+    """For an older version of a function, by its configuration: its answers may go where that one puts them."""
+    said = ((config.get("Environment") or {}).get("Variables") or {}).get(VARIABLE)
+    try:
+        needs = _allowing(_answers(aws, Sink.parse(said))) if said and not aws.local else []
+    except UsageError:  # set by hand, and nothing that could be allowed
+        return []
+    ours = role_name(name, aws.region)
+    if not needs or config["Role"].rpartition("/")[2] != ours:
+        return [keep("the role must allow", one) for one in in_words(needs)]
+    has = aws.find("iam", "get_role_policy", RoleName=ours, PolicyName=POLICY)
+    document = _parsed(has["PolicyDocument"]) if has else {"Version": TRUST["Version"]}
+    have = _statements(document)
+    lacks = [one for one in needs if one not in have]
+    act = partial(_allow, aws, ours, {**document, "Statement": have + lacks})
+    return [Step(CHANGE, f"role {ours}", f"may do again: {', '.join(in_words(lacks))}", act)] if lacks else []
 
 
 def plan(aws: Aws, wanted: Wanted, facts: Facts) -> Role:
