@@ -66,6 +66,21 @@ def test_one_that_rings_may_stop_others_and_set_itself() -> None:
     assert asyncio.run(play()) == ["first"] * 3
 
 
+def test_one_that_fails_does_not_stop_the_others() -> None:
+    async def play() -> list[str]:
+        rang: list[str] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: rang.append(str(context["exception"])))
+        alarms = Alarms(loop)
+        alarms.set("bad", STEP, lambda: (_ for _ in ()).throw(ValueError("bad")))
+        alarms.set("good", STEP, lambda: rang.append("good"))
+        await asyncio.sleep(5 * STEP)
+        assert not alarms.stop("bad")
+        return rang
+
+    assert asyncio.run(play()) == ["bad", "good"]
+
+
 def test_a_request_has_a_name_of_its_own() -> None:
     names = [new_request_id() for _ in range(1000)]
     assert len(set(names)) == 1000

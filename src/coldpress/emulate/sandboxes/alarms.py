@@ -42,12 +42,19 @@ class Alarms:
     def _fire(self) -> None:
         self._timer = None
         now = time.monotonic()
-        for name in [name for name, (at, _) in self._set.items() if at <= now]:
-            due = self._set.get(name)
-            if due is None or due[0] > now:  # stopped, or put off, by one that rang before it
-                continue
+        try:
+            for name in [name for name, (at, _) in self._set.items() if at <= now]:
+                self._ring(name, now)
+        finally:  # one that fails does not stop the others
+            if self._set and self._timer is None:
+                self._wind(min(at for at, _ in self._set.values()))
+
+    def _ring(self, name: str, now: float) -> None:
+        due = self._set.get(name)
+        if due is None or due[0] > now:  # stopped, or put off, by one that rang before it
+            return
+        try:
             due[1]()
+        finally:
             if self._set.get(name) is due:
                 del self._set[name]
-        if self._set and self._timer is None:
-            self._wind(min(at for at, _ in self._set.values()))
