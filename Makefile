@@ -26,7 +26,7 @@ demo: $(VENV)/ready
 	$(BIN)/coldpress demo
 
 test: $(VENV)/ready-dev $(RIE)
-	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -m 'not alone' -n 2 --dist loadfile; together=$$?; \
+	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -m 'not alone' -n 2 --dist loadfile --no-loadscope-reorder; together=$$?; \
 	$(BIN)/python -m pytest -m alone && exit $$together
 
 lint: $(VENV)/ready-dev

@@ -44,12 +44,25 @@ ALONE = (
 )
 
 
+#: files that take a minute and more are begun first, so that no process is left with one while the others are done
+LONG = (
+    *("native/test_press.py", "native/test_unigram.py", "optimize/test_torchscript.py"),
+    *("package/test_function.py", "native/test_fuzz.py", "runtime/test_bad_input.py"),
+    *("verify/test_recheck.py", "native/test_bpe.py"),
+    *("export/test_export_terraform.py", "examples/test_examples.py", "examples/test_moving.py"),
+    *("deploy/test_deploy_queues.py", "tasks/test_text_tasks.py", "deploy/test_deploy_manage.py"),
+    *("tasks/test_audio_tasks.py", "deploy/test_deploy_buckets.py", "intake/test_live.py", "test_action.py"),
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
+    turn = {name: number for number, name in enumerate(LONG)}
     for item in items:
         place = item.path.relative_to(here).as_posix()
         if place.startswith(tuple(one if one.endswith(".py") else f"{one}/" for one in ALONE)):
             item.add_marker(pytest.mark.alone)
+    items.sort(key=lambda item: turn.get(item.path.relative_to(here).as_posix(), len(LONG)))
 
 
 Share = Callable[[str, Callable[[Path], object]], Path]
