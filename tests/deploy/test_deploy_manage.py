@@ -1,17 +1,20 @@
 """Going back, taking away: against moto."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from deploy_account import Killed, Mortal, connect, deploy, pressed
 
+from coldpress.deploy.aws import Aws
 from coldpress.deploy.canary import weigh
 from coldpress.deploy.manage import delete, prune, rollback, status
 from coldpress.deploy.parts import code
 from coldpress.deploy.parts.role import role_name
 from coldpress.deploy.plan import plan
 from coldpress.deploy.wanted import Wanted
-from coldpress.errors import DeployError, UsageError
+from coldpress.errors import DeployError, MissingExtra, UsageError
 
 
 @pytest.fixture
@@ -190,3 +193,13 @@ def test_a_role_of_somebody_elses_stays(account: str, tmp_path: Path) -> None:
     deploy(account, Wanted("small", pressed(tmp_path / "out", b"one"), role=role))
     delete(aws, "small").run()
     assert aws.find("iam", "get_role", RoleName="theirs") is not None
+
+
+@pytest.mark.parametrize("act", [status, rollback, delete])
+def test_without_boto3_it_is_said_what_to_install(
+    act: Callable[[Aws, str], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("boto3", "botocore", "botocore.config", "botocore.exceptions"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtra, match=r"boto3, which is not installed: pip install 'coldpress\[aws\]'"):
+        act(Aws(region="eu-west-1"), "small")

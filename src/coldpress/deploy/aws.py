@@ -93,11 +93,11 @@ class Aws:
 
     def find(self, service: str, operation: str, **arguments: Any) -> Any | None:
         """A read; None where there is no such thing."""
-        from botocore.exceptions import ClientError
-
         try:
             return self.call(service, operation, **arguments)
-        except Exception as error:
+        except DeployError as error:
+            from botocore.exceptions import ClientError  # which is there, since it was asked
+
             cause = error.__cause__
             if isinstance(cause, ClientError) and _code(cause) in _ABSENT:
                 return None
@@ -108,9 +108,9 @@ class Aws:
         self.find(service, operation, **arguments)
 
     def wait(self, service: str, waiter: str, **arguments: Any) -> None:
+        made = self.client(service).get_waiter(waiter)
         from botocore.exceptions import WaiterError
 
-        made = self.client(service).get_waiter(waiter)
         try:
             made.wait(**arguments, WaiterConfig={"Delay": 1, "MaxAttempts": 300})
         except WaiterError as error:
@@ -129,13 +129,14 @@ class Aws:
         asks = operation.startswith("invoke")
         key = f"{service} invoke" if asks else service
         if key not in self._clients:
+            session = self.session  # first: it says what to install where there is no boto3
             from botocore.config import Config
 
             tries, patience = (1, 910) if asks else (3, 60)
             retries = {"mode": "standard", "total_max_attempts": tries}
             config = Config(retries=retries, connect_timeout=10, read_timeout=patience)
             try:
-                self._clients[key] = self.session.client(service, endpoint_url=self.endpoint_url, config=config)
+                self._clients[key] = session.client(service, endpoint_url=self.endpoint_url, config=config)
             except Exception as error:
                 raise fault(error, service, operation, self.region) from error
         return self._clients[key]

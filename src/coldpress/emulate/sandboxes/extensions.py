@@ -43,9 +43,7 @@ class Extensions:
     @property
     def idle(self) -> bool:
         """None is still busy with an invocation."""
-        return not self._all or all(
-            one.waiting is not None or "INVOKE" not in one.events for one in self._all.values()
-        )
+        return all(one.waiting is not None or "INVOKE" not in one.events for one in self._all.values())
 
     @property
     def want_shutdown(self) -> bool:
